@@ -1,0 +1,14 @@
+# SPDX-FileCopyrightText: 2026 The Trainyard authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Speeds up the build where the tools are there; nothing depends on them.
+
+find_program(TRAINYARD_CCACHE ccache)
+if(TRAINYARD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    set(CMAKE_CXX_COMPILER_LAUNCHER "${TRAINYARD_CCACHE}")
+endif()
+
+find_program(TRAINYARD_MOLD mold)
+if(TRAINYARD_MOLD)
+    add_link_options(-fuse-ld=mold)
+endif()
