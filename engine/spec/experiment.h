@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Experiment: everything a person chose for a run. Plain values; what types of layers, optimizers and
+// schedules exist and which fields they have is in catalogue.h; reading and writing in experiment_json.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace trainyard::spec {
+
+inline constexpr const char* kExperimentFormat = "trainyard.experiment/1";
+
+/// A chosen value: switch, whole number, number, text (or one of a choice), list of whole numbers.
+using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::int64_t>>;
+/// Only fields that the type's catalogue entry lists; absent ones have the entry's default.
+using Values = std::map<std::string, Value>;
+
+/// Files of one part of the data by role, e.g. {"images": ..., "labels": ...} for "idx".
+using FileSet = std::map<std::string, std::string>;
+
+struct DataSpec {
+    std::string format = "idx";
+    FileSet train;
+    FileSet validation;             ///< empty: none, or a share of train
+    double validationFraction = 0;  ///< of train, used when `validation` is empty; 0 = no validation
+    std::string normalize = "standard"; ///< "standard", "unit" or "none"
+    bool operator==(const DataSpec&) const = default;
+};
+
+struct LayerSpec {
+    std::string id;
+    std::string type;
+    std::vector<std::string> from; ///< empty: the layer before (the first: the input)
+    Values values;
+    bool operator==(const LayerSpec&) const = default;
+};
+
+/// Optimizer, schedule, loss: a type and its values.
+struct Choice {
+    std::string type;
+    Values values;
+    bool operator==(const Choice&) const = default;
+};
+
+struct ModelSpec {
+    std::vector<std::int64_t> inputShape;
+    std::vector<LayerSpec> layers;
+    Choice loss{"cross_entropy", {}};
+    bool operator==(const ModelSpec&) const = default;
+};
+
+struct TrainingSpec {
+    std::int64_t batch = 128; ///< global: over all ranks
+    std::int64_t epochs = 5;
+    std::optional<std::int64_t> maxSteps;
+    std::uint64_t seed = 1;
+    std::optional<double> clipNorm;
+    Choice optimizer{"adam", {}};
+    Choice schedule{"constant", {}};
+    bool operator==(const TrainingSpec&) const = default;
+};
+
+enum class Precision { Fp64, Fp32 };
+
+struct ParallelSpec {
+    std::int64_t data = 1;
+    /// How ranks exchange gradients: "auto", "shared_memory" or "gloo".
+    std::string transport = "auto";
+    bool operator==(const ParallelSpec&) const = default;
+};
+
+struct Experiment {
+    std::string name = "untitled";
+    DataSpec data;
+    ModelSpec model;
+    TrainingSpec training;
+    Precision precision = Precision::Fp32;
+    ParallelSpec parallel;
+    std::vector<std::string> devices; ///< empty: local ones in order
+    bool operator==(const Experiment&) const = default;
+};
+
+} // namespace trainyard::spec
