@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Backend: what turns one operation into something that runs. A kernel is made once per run for fixed
+// shapes and fixed memory and then only run: no allocation, no look-up, no choice in a step.
+// Implementations: reference (fp64 and fp32, plain, the oracle), cpu (fp32, oneDNN); later CUDA.
+// A backend and its kernels are used by one thread.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/base/tensor_type.h"
+#include "engine/graph/graph.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace trainyard::engine {
+
+enum class Direction : std::uint8_t {
+    Forward,   ///< training: leaves what backward reads
+    Backward,  ///< gradients of inputs and parameters
+    Inference  ///< forward without dropout and without leaving anything
+};
+
+/// What changes from step to step. Counter-based random numbers are keyed by it.
+struct StepContext {
+    std::uint64_t seed = 0;
+    std::int64_t step = 0;
+    /// Position of this rank's first row in the global batch.
+    std::int64_t firstRow = 0;
+    /// Gradients are divided by this: rows of the global batch over all ranks and micro-batches.
+    std::int64_t globalRows = 0;
+};
+
+/// Where an operand lies. `data` null: not wanted (for example the gradient of the model's input).
+struct Operand {
+    void* data = nullptr;
+    Shape shape; ///< without rows
+    Layout layout = Layout::Plain;
+};
+
+struct KernelRequest {
+    graph::OperationKind kind = graph::OperationKind::Linear;
+    graph::OperationAttributes attributes;
+    Direction direction = Direction::Forward;
+    DType type = DType::Fp32;
+    std::int64_t rows = 0;
+
+    std::vector<Operand> inputs;  ///< forward inputs; backward: as the kind's traits say, else null
+    std::vector<Operand> outputs; ///< forward outputs; backward: as the kind's traits say, else null
+    std::vector<Operand> inputGradients;  ///< backward: written, or added to where the flag is set
+    std::vector<Operand> outputGradients; ///< backward: read; may be the same memory as the input's
+                                          ///< gradient where the kind may run in place
+    std::vector<bool> addToInputGradient; ///< one per input
+    std::vector<Operand> parameters;
+    std::vector<Operand> parameterGradients;
+    bool addToParameterGradients = false; ///< else overwritten
+    void* saved = nullptr; ///< traits().savedBytesPerElement * stored output elements * rows
+
+    const std::int32_t* labels = nullptr; ///< loss only: one per row
+    /// Loss only: {sum of losses, rows predicted right}; added to.
+    double* lossSums = nullptr;
+};
+
+class Kernel {
+public:
+    virtual ~Kernel() = default;
+    virtual void run(const StepContext& context) = 0;
+};
+
+class Backend {
+public:
+    virtual ~Backend() = default;
+    virtual std::string name() const = 0;
+    virtual bool supports(DType type) const = 0;
+    /// Layout for pictures with this many channels that a convolution makes.
+    virtual Layout preferredLayout(std::int64_t channels) const = 0;
+    /// The request's memory must outlive the kernel. Rows may be 0: the kernel then does nothing but
+    /// zero what it would overwrite (parameter gradients).
+    virtual std::unique_ptr<Kernel> compile(const KernelRequest& request) = 0;
+    /// Scratch memory shared by all kernels made so far, bytes.
+    virtual std::size_t workspaceBytes() const = 0;
+};
+
+std::unique_ptr<Backend> makeReferenceBackend();
+/// `threads` for the OpenMP team of the calling thread.
+std::unique_ptr<Backend> makeCpuBackend(int threads);
+
+} // namespace trainyard::engine

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Optimizers: one fused pass over flat memory per update. State lies in the optimizer arena, as
+// `slots` buffers of the parameters' size. Formulas are in the implementation, with their sources.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/base/tensor_type.h"
+#include "engine/spec/experiment.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+namespace trainyard::engine {
+
+/// A run of consecutive elements that share their treatment.
+struct ParameterRange {
+    std::size_t first = 0;
+    std::size_t count = 0;
+    bool decays = true;
+};
+
+struct UpdateContext {
+    std::int64_t update = 1; ///< applied updates including this one; first is 1
+    double learningRate = 0;
+    double gradientScale = 1; ///< gradients are multiplied by this first (clipping)
+};
+
+class Optimizer {
+public:
+    virtual ~Optimizer() = default;
+    /// State buffers per parameter element: 0, 1 or 2.
+    virtual int slots() const = 0;
+    /// `state[i]` is the i-th slot. All buffers hold `elements` values of `type`.
+    virtual void update(const UpdateContext& context, DType type, std::size_t elements,
+                        const std::vector<ParameterRange>& ranges, void* parameters,
+                        const void* gradients, const std::vector<void*>& state) = 0;
+};
+
+Result<std::unique_ptr<Optimizer>> makeOptimizer(const spec::Choice& optimizer);
+
+/// sqrt of the sum of squares, added in fp64 in a fixed order.
+double norm(DType type, const void* values, std::size_t elements);
+
+/// Learning rate of an applied update (first is 1) under a schedule over `totalUpdates`.
+double learningRateAt(const spec::Choice& optimizer, const spec::Choice& schedule,
+                      std::int64_t update, std::int64_t totalUpdates);
+
+} // namespace trainyard::engine
