@@ -19,7 +19,8 @@ public:
 [[noreturn]] void throwBrokenInvariant(const char* file, int line, const char* condition,
                                        const std::string& detail);
 
-template <class A, class B> std::string describePair(const A& a, const B& b) {
+template <class A, class B>
+std::string describePair(const A& a, const B& b) {
     std::ostringstream out;
     out << a << " against " << b;
     return out.str();

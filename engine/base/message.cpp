@@ -9,10 +9,14 @@ namespace trainyard {
 Message::Message(std::string format_, std::vector<std::string> arguments_)
     : format(std::move(format_)), arguments(std::move(arguments_)) {}
 
-std::string Message::text() const { return fillIn(format, arguments); }
+std::string Message::text() const {
+    return fillIn(format, arguments);
+}
 
 std::string fillIn(std::string_view format, const std::vector<std::string>& arguments) {
-    const auto isDigit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto isDigit = [](char c) {
+        return c >= '0' && c <= '9';
+    };
     std::string out;
     out.reserve(format.size() + 32 * arguments.size());
     for (std::size_t i = 0; i < format.size(); ++i) {

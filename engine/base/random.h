@@ -3,7 +3,8 @@
 //
 // Counter-based random numbers: a value is a pure function of a key and a counter, so dropout,
 // shuffling and initial weights do not depend on world size, rank, thread or recompute.
-// Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC 2011.
+// Philox4x32-10: Salmon, Moraes, Dror, Shaw, "Parallel random numbers: as easy as 1, 2, 3", SC
+// 2011.
 #pragma once
 
 #include <array>
@@ -37,14 +38,15 @@ inline Philox4 randomWords(std::uint64_t seed, RandomStream stream, std::uint32_
     const std::array<std::uint32_t, 2> key = {
         static_cast<std::uint32_t>(seed) ^ (static_cast<std::uint32_t>(stream) * 0x85EBCA6Bu),
         static_cast<std::uint32_t>(seed >> 32) ^ (substream * 0xC2B2AE35u)};
-    return philox4x32(key, {static_cast<std::uint32_t>(index),
-                            static_cast<std::uint32_t>(index >> 32),
-                            static_cast<std::uint32_t>(step),
-                            static_cast<std::uint32_t>(step >> 32)});
+    return philox4x32(key,
+                      {static_cast<std::uint32_t>(index), static_cast<std::uint32_t>(index >> 32),
+                       static_cast<std::uint32_t>(step), static_cast<std::uint32_t>(step >> 32)});
 }
 
 /// [0, 1) with 24 bits, exact in fp32.
-inline float unitFloat(std::uint32_t word) { return static_cast<float>(word >> 8) * 0x1p-24f; }
+inline float unitFloat(std::uint32_t word) {
+    return static_cast<float>(word >> 8) * 0x1p-24f;
+}
 
 /// [0, 1) with 53 bits.
 inline double unitDouble(std::uint32_t high, std::uint32_t low) {

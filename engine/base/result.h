@@ -34,7 +34,8 @@ struct Error {
 
 using Problems = std::vector<Error>;
 
-template <class T> class [[nodiscard]] Result {
+template <class T>
+class [[nodiscard]] Result {
 public:
     Result(T value) : m_state(std::in_place_index<0>, std::move(value)) {}
     Result(Error error) : m_state(std::in_place_index<1>, std::move(error)) {}
@@ -66,7 +67,8 @@ private:
     std::variant<T, Error> m_state;
 };
 
-template <> class [[nodiscard]] Result<void> {
+template <>
+class [[nodiscard]] Result<void> {
 public:
     Result() = default;
     Result(Error error) : m_error(std::move(error)) {}

@@ -8,7 +8,9 @@
 
 namespace trainyard {
 
-std::size_t bytesOf(DType type) { return type == DType::Fp64 ? 8 : 4; }
+std::size_t bytesOf(DType type) {
+    return type == DType::Fp64 ? 8 : 4;
+}
 
 std::string_view name(DType type) {
     switch (type) {

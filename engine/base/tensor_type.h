@@ -17,8 +17,8 @@ enum class DType : std::uint8_t { Fp64, Fp32, Int32 };
 std::size_t bytesOf(DType type);
 std::string_view name(DType type);
 
-/// Extents, outermost first. Shapes of graph values leave out the batch; `rows` is added where memory
-/// is planned. Pictures are {channels, height, width}.
+/// Extents, outermost first. Shapes of graph values leave out the batch; `rows` is added where
+/// memory is planned. Pictures are {channels, height, width}.
 using Shape = std::vector<std::int64_t>;
 
 /// Product of the extents; 1 for a scalar. Saturates at the largest int64 instead of overflowing.
@@ -26,8 +26,8 @@ std::int64_t elementCount(const Shape& shape);
 /// "64 × 28 × 28"
 std::string describe(const Shape& shape);
 
-/// How a value {C, H, W} lies in memory for each row. Blocked16 is oneDNN's nChw16c: channels rounded
-/// up to 16, padding is zero. Everything that is not a picture is Plain (row-major).
+/// How a value {C, H, W} lies in memory for each row. Blocked16 is oneDNN's nChw16c: channels
+/// rounded up to 16, padding is zero. Everything that is not a picture is Plain (row-major).
 enum class Layout : std::uint8_t { Plain, Blocked16 };
 
 /// Elements a row of this shape takes in this layout, padding included.

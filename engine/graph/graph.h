@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Graph: typed operations with known shapes, made from a model. Operations are in execution order;
-// values and parameters are numbered in the order they are made. Shapes are per sample: the batch is
-// added where memory is planned. Backward is not a second graph: each operation has a backward rule
-// (operation.h says what it reads), run in reverse order.
+// values and parameters are numbered in the order they are made. Shapes are per sample: the batch
+// is added where memory is planned. Backward is not a second graph: each operation has a backward
+// rule (operation.h says what it reads), run in reverse order.
 #pragma once
 
 #include "engine/base/result.h"
@@ -50,7 +50,7 @@ struct Operation {
 
 class Graph {
 public:
-    ValueId input = 0;  ///< the batch's pictures, rows ...
+    ValueId input = 0;   ///< the batch's pictures, rows ...
     ValueId logits = -1; ///< what the loss takes
     std::vector<ValueInfo> values;
     std::vector<ParameterInfo> parameters;

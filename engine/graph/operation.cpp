@@ -34,8 +34,12 @@ const Row& row(OperationKind kind) {
 
 } // namespace
 
-std::string_view name(OperationKind kind) { return row(kind).name; }
+std::string_view name(OperationKind kind) {
+    return row(kind).name;
+}
 
-const OperationTraits& traits(OperationKind kind) { return row(kind).traits; }
+const OperationTraits& traits(OperationKind kind) {
+    return row(kind).traits;
+}
 
 } // namespace trainyard::graph

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The operations a graph is made of and what each one's backward pass reads. A new operation is one
-// kind and one row of `traits` here, its shape rule in build_operations.cpp, a kernel in each backend,
-// and a row in the op_table test.
+// kind and one row of `traits` here, its shape rule in build_operations.cpp, a kernel in each
+// backend, and a row in the op_table test.
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@
 namespace trainyard::graph {
 
 enum class OperationKind : std::uint8_t {
-    Linear,   ///< {in} -> {out}; weight {out, in}, bias {out}
-    Conv2d,   ///< {C, H, W} -> {K, H', W'}; weight {K, C, kh, kw}, bias {K}
-    MaxPool,  ///< {C, H, W} -> {C, H', W'}
-    Relu,     ///< any shape
-    Flatten,  ///< any shape -> {elements}, row-major whatever the layout of its input
-    Dropout,  ///< any shape; scaled by 1 / (1 - p) while training, identity otherwise
+    Linear,             ///< {in} -> {out}; weight {out, in}, bias {out}
+    Conv2d,             ///< {C, H, W} -> {K, H', W'}; weight {K, C, kh, kw}, bias {K}
+    MaxPool,            ///< {C, H, W} -> {C, H', W'}
+    Relu,               ///< any shape
+    Flatten,            ///< any shape -> {elements}, row-major whatever the layout of its input
+    Dropout,            ///< any shape; scaled by 1 / (1 - p) while training, identity otherwise
     SoftmaxCrossEntropy ///< {classes} logits and labels -> loss sum, correct count
 };
 inline constexpr int kOperationKinds = 7;

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Catalogue: which types of layers, losses, optimizers and schedules there are, and which fields each
-// has with its default and range. Reading, checking, writing and the studio's editors all work from
-// this one table, so a new type appears everywhere at once.
+// Catalogue: which types of layers, losses, optimizers and schedules there are, and which fields
+// each has with its default and range. Reading, checking, writing and the studio's editors all work
+// from this one table, so a new type appears everywhere at once.
 #pragma once
 
 #include "engine/spec/experiment.h"
@@ -31,7 +31,7 @@ struct FieldInfo {
     std::optional<Value> defaultValue = {}; ///< none: the field must be given
     double minimum = 0;                     ///< of Integer, Real, IntegerPair
     double maximum = 0;
-    bool openMinimum = false;               ///< the minimum itself is not allowed
+    bool openMinimum = false; ///< the minimum itself is not allowed
     bool openMaximum = false;
     std::vector<std::string> choices = {};
     std::string help = {};

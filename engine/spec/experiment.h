@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Experiment: everything a person chose for a run. Plain values; what types of layers, optimizers and
-// schedules exist and which fields they have is in catalogue.h; reading and writing in experiment_json.h.
+// Experiment: everything a person chose for a run. Plain values; what types of layers, optimizers
+// and schedules exist and which fields they have is in catalogue.h; reading and writing in
+// experiment_json.h.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ using FileSet = std::map<std::string, std::string>;
 struct DataSpec {
     std::string format = "idx";
     FileSet train;
-    FileSet validation;             ///< empty: none, or a share of train
-    double validationFraction = 0;  ///< of train, used when `validation` is empty; 0 = no validation
+    FileSet validation;            ///< empty: none, or a share of train
+    double validationFraction = 0; ///< of train, used when `validation` is empty; 0 = no validation
     std::string normalize = "standard"; ///< "standard", "unit" or "none"
     bool operator==(const DataSpec&) const = default;
 };

@@ -1,0 +1,391 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/spec/catalogue.h"
+
+#include "engine/base/check.h"
+#include "engine/base/number_text.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace trainyard::spec {
+
+namespace {
+
+constexpr double kMaxExtent = 1 << 20;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+FieldInfo integer(std::string name, std::string label, std::optional<std::int64_t> standard,
+                  double minimum, double maximum, std::string help = {}) {
+    FieldInfo field{.name = std::move(name),
+                    .label = std::move(label),
+                    .kind = FieldKind::Integer,
+                    .minimum = minimum,
+                    .maximum = maximum,
+                    .help = std::move(help)};
+    if (standard)
+        field.defaultValue = Value(*standard);
+    return field;
+}
+
+FieldInfo pair(std::string name, std::string label, std::optional<std::int64_t> standard,
+               double minimum, std::string help = {}) {
+    FieldInfo field =
+        integer(std::move(name), std::move(label), standard, minimum, 1024, std::move(help));
+    field.kind = FieldKind::IntegerPair;
+    return field;
+}
+
+FieldInfo real(std::string name, std::string label, double standard, double minimum, double maximum,
+               std::string help = {}) {
+    return {.name = std::move(name),
+            .label = std::move(label),
+            .kind = FieldKind::Real,
+            .defaultValue = Value(standard),
+            .minimum = minimum,
+            .maximum = maximum,
+            .help = std::move(help)};
+}
+
+FieldInfo toggle(std::string name, std::string label, bool standard, std::string help = {}) {
+    return {.name = std::move(name),
+            .label = std::move(label),
+            .kind = FieldKind::Switch,
+            .defaultValue = Value(standard),
+            .help = std::move(help)};
+}
+
+FieldInfo belowOne(FieldInfo field) {
+    field.openMaximum = true;
+    return field;
+}
+
+FieldInfo aboveZero(FieldInfo field) {
+    field.openMinimum = true;
+    return field;
+}
+
+std::vector<TypeInfo> layers() {
+    const FieldInfo bias = toggle("bias", "Bias", true, "Adds a learned number to each output.");
+    return {
+        {Kind::Layer,
+         "linear",
+         "Dense",
+         "Layers",
+         "dense",
+         "Each output is a weighted sum of all inputs.",
+         {integer("out_features", "Outputs", std::nullopt, 1, kMaxExtent), bias}},
+        {Kind::Layer,
+         "conv2d",
+         "Convolution",
+         "Layers",
+         "conv",
+         "Slides small windows over the picture; each looks for one pattern and writes where it "
+         "found it.",
+         {integer("out_channels", "Filters", std::nullopt, 1, kMaxExtent),
+          pair("kernel", "Kernel", 3, 1), pair("stride", "Stride", 1, 1),
+          pair("padding", "Padding", 0, 0, "Rows and columns of zeros around the picture."), bias}},
+        {Kind::Layer,
+         "relu",
+         "ReLU",
+         "Normalise and activate",
+         "activation",
+         "Passes positive values and cuts negative ones to zero.",
+         {}},
+        {Kind::Layer,
+         "dropout",
+         "Dropout",
+         "Normalise and activate",
+         "dropout",
+         "While training, sets a random share of the values to zero so that the model does not "
+         "rely "
+         "on any single one.",
+         {belowOne(real("probability", "Share dropped", 0.5, 0, 1))}},
+        {Kind::Layer,
+         "max_pool",
+         "Max pool",
+         "Pool and shape",
+         "pool",
+         "Keeps the largest value of each window.",
+         {pair("kernel", "Window", 2, 1),
+          pair("stride", "Stride", 0, 0, "0: as large as the window."),
+          pair("padding", "Padding", 0, 0)}},
+        {Kind::Layer,
+         "flatten",
+         "Flatten",
+         "Pool and shape",
+         "flatten",
+         "Writes a picture as one row of numbers.",
+         {}},
+    };
+}
+
+std::vector<TypeInfo> optimizers() {
+    const auto rate = [](double standard) {
+        return aboveZero(real("learning_rate", "Learning rate", standard, 0, kInfinity,
+                              "How far each update moves the weights."));
+    };
+    const auto decay = [](double standard) {
+        return real("weight_decay", "Weight decay", standard, 0, kInfinity,
+                    "Pulls weights towards zero; biases are left alone.");
+    };
+    const FieldInfo beta1 = belowOne(real("beta1", "Beta 1", 0.9, 0, 1));
+    const FieldInfo beta2 = belowOne(real("beta2", "Beta 2", 0.999, 0, 1));
+    const FieldInfo epsilon = aboveZero(real("epsilon", "Epsilon", 1e-8, 0, 1));
+    return {
+        {Kind::Optimizer,
+         "sgd",
+         "SGD",
+         "",
+         "",
+         "Gradient descent with momentum.",
+         {rate(0.01), belowOne(real("momentum", "Momentum", 0, 0, 1)),
+          toggle("nesterov", "Nesterov", false), decay(0)}},
+        {Kind::Optimizer,
+         "adam",
+         "Adam",
+         "",
+         "",
+         "Scales each weight's step by its recent gradients.",
+         {rate(0.001), beta1, beta2, epsilon, decay(0)}},
+        {Kind::Optimizer,
+         "adamw",
+         "AdamW",
+         "",
+         "",
+         "Adam with weight decay apart from the gradients.",
+         {rate(0.001), beta1, beta2, epsilon, decay(0.01)}},
+    };
+}
+
+std::vector<TypeInfo> schedules() {
+    const FieldInfo warmup = integer("warmup_steps", "Warm-up steps", 0, 0, 1e12,
+                                     "The rate rises evenly to its full value over these steps.");
+    return {
+        {Kind::Schedule, "constant", "Constant", "", "", "The same rate all the way.", {warmup}},
+        {Kind::Schedule,
+         "cosine",
+         "Cosine",
+         "",
+         "",
+         "Falls along half a cosine wave.",
+         {warmup, real("min_factor", "Final share", 0, 0, 1)}},
+        {Kind::Schedule,
+         "linear",
+         "Linear",
+         "",
+         "",
+         "Falls evenly.",
+         {warmup, real("min_factor", "Final share", 0, 0, 1)}},
+        {Kind::Schedule,
+         "step",
+         "Step",
+         "",
+         "",
+         "Falls by a factor every so many steps.",
+         {warmup, integer("every_updates", "Every steps", 1000, 1, 1e12),
+          aboveZero(real("factor", "Factor", 0.1, 0, 1))}},
+    };
+}
+
+std::vector<TypeInfo> makeCatalogue() {
+    std::vector<TypeInfo> all = layers();
+    all.push_back({Kind::Loss,
+                   "cross_entropy",
+                   "Cross-entropy",
+                   "",
+                   "loss",
+                   "How surprised the model is by the right class.",
+                   {}});
+    for (TypeInfo& type : optimizers())
+        all.push_back(std::move(type));
+    for (TypeInfo& type : schedules())
+        all.push_back(std::move(type));
+    return all;
+}
+
+/// "from 1 to 1048576", "above 0", "at least 0 and below 1"
+std::string rangeText(const FieldInfo& field) {
+    const std::string low = (field.openMinimum ? "above " : "at least ") + shortest(field.minimum);
+    if (std::isinf(field.maximum))
+        return low;
+    const std::string high = (field.openMaximum ? "below " : "at most ") + shortest(field.maximum);
+    return low + " and " + high;
+}
+
+bool inRange(const FieldInfo& field, double value) {
+    const bool low = field.openMinimum ? value > field.minimum : value >= field.minimum;
+    const bool high = field.openMaximum ? value < field.maximum : value <= field.maximum;
+    return low && high && std::isfinite(value);
+}
+
+std::string textOf(const Value& value) {
+    struct Visitor {
+        std::string operator()(bool v) const { return v ? "true" : "false"; }
+        std::string operator()(std::int64_t v) const { return std::to_string(v); }
+        std::string operator()(double v) const { return shortest(v); }
+        std::string operator()(const std::string& v) const { return "\"" + v + "\""; }
+        std::string operator()(const std::vector<std::int64_t>& v) const {
+            std::string out = "[";
+            for (std::size_t i = 0; i < v.size(); ++i)
+                out += (i ? ", " : "") + std::to_string(v[i]);
+            return out + "]";
+        }
+    };
+    return std::visit(Visitor{}, value);
+}
+
+std::optional<std::string> misfitPair(const FieldInfo& field, const Value& value) {
+    const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+    const auto* single = std::get_if<std::int64_t>(&value);
+    bool good = single && inRange(field, static_cast<double>(*single));
+    if (list)
+        good = list->size() == 2 && std::all_of(list->begin(), list->end(), [&](std::int64_t v) {
+                   return inRange(field, static_cast<double>(v));
+               });
+    if (good)
+        return std::nullopt;
+    return textOf(value) + " is not one whole number or [height, width], each " + rangeText(field);
+}
+
+} // namespace
+
+const FieldInfo* TypeInfo::field(std::string_view wanted) const {
+    const auto found = std::find_if(fields.begin(), fields.end(),
+                                    [&](const FieldInfo& field) { return field.name == wanted; });
+    return found == fields.end() ? nullptr : &*found;
+}
+
+const std::vector<TypeInfo>& catalogue() {
+    static const std::vector<TypeInfo> all = makeCatalogue();
+    return all;
+}
+
+const TypeInfo* findType(Kind kind, std::string_view type) {
+    for (const TypeInfo& entry : catalogue())
+        if (entry.kind == kind && entry.type == type)
+            return &entry;
+    return nullptr;
+}
+
+std::vector<std::string> typeNames(Kind kind) {
+    std::vector<std::string> names;
+    for (const TypeInfo& entry : catalogue())
+        if (entry.kind == kind)
+            names.push_back(entry.type);
+    return names;
+}
+
+std::string_view name(Kind kind) {
+    switch (kind) {
+    case Kind::Layer:
+        return "layer";
+    case Kind::Loss:
+        return "loss";
+    case Kind::Optimizer:
+        return "optimizer";
+    case Kind::Schedule:
+        return "schedule";
+    }
+    return "?";
+}
+
+Value valueOf(const TypeInfo& type, const Values& values, std::string_view fieldName) {
+    const FieldInfo* field = type.field(fieldName);
+    TRAINYARD_CHECK_MSG(field != nullptr, type.type + "." + std::string(fieldName));
+    const auto given = values.find(field->name);
+    if (given != values.end())
+        return given->second;
+    TRAINYARD_CHECK_MSG(field->defaultValue.has_value(), type.type + "." + field->name);
+    return *field->defaultValue;
+}
+
+std::int64_t integerOf(const TypeInfo& type, const Values& values, std::string_view field) {
+    return std::get<std::int64_t>(valueOf(type, values, field));
+}
+
+double realOf(const TypeInfo& type, const Values& values, std::string_view field) {
+    const Value value = valueOf(type, values, field);
+    const auto* whole = std::get_if<std::int64_t>(&value);
+    return whole ? static_cast<double>(*whole) : std::get<double>(value);
+}
+
+bool switchOf(const TypeInfo& type, const Values& values, std::string_view field) {
+    return std::get<bool>(valueOf(type, values, field));
+}
+
+std::vector<std::int64_t> pairOf(const TypeInfo& type, const Values& values,
+                                 std::string_view field) {
+    const Value value = valueOf(type, values, field);
+    const auto* single = std::get_if<std::int64_t>(&value);
+    return single ? std::vector<std::int64_t>{*single, *single}
+                  : std::get<std::vector<std::int64_t>>(value);
+}
+
+std::optional<std::string> misfit(const FieldInfo& field, const Value& value) {
+    const std::string found = textOf(value);
+    switch (field.kind) {
+    case FieldKind::Switch:
+        if (std::holds_alternative<bool>(value))
+            return std::nullopt;
+        return found + " is not true or false";
+    case FieldKind::Integer: {
+        const auto* number = std::get_if<std::int64_t>(&value);
+        if (number && inRange(field, static_cast<double>(*number)))
+            return std::nullopt;
+        return found + " is not a whole number " + rangeText(field);
+    }
+    case FieldKind::Real: {
+        const auto* whole = std::get_if<std::int64_t>(&value);
+        const auto* number = std::get_if<double>(&value);
+        const double real = whole ? static_cast<double>(*whole) : number ? *number : NAN;
+        if (inRange(field, real))
+            return std::nullopt;
+        return found + " is not a number " + rangeText(field);
+    }
+    case FieldKind::Text:
+        if (std::holds_alternative<std::string>(value))
+            return std::nullopt;
+        return found + " is not a text";
+    case FieldKind::Choice: {
+        const auto* text = std::get_if<std::string>(&value);
+        if (text && std::count(field.choices.begin(), field.choices.end(), *text))
+            return std::nullopt;
+        std::string all;
+        for (const std::string& choice : field.choices)
+            all += (all.empty() ? "" : ", ") + choice;
+        return found + " is not one of " + all;
+    }
+    case FieldKind::IntegerPair:
+        return misfitPair(field, value);
+    }
+    return std::nullopt;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+    std::string best;
+    std::size_t bestDistance = std::max<std::size_t>(2, word.size() / 3) + 1;
+    for (const std::string& candidate : candidates) {
+        std::vector<std::size_t> row(candidate.size() + 1);
+        for (std::size_t j = 0; j < row.size(); ++j)
+            row[j] = j;
+        for (std::size_t i = 1; i <= word.size(); ++i) {
+            std::size_t diagonal = row[0];
+            row[0] = i;
+            for (std::size_t j = 1; j < row.size(); ++j) {
+                const std::size_t above = row[j];
+                const std::size_t replaced = diagonal + (word[i - 1] == candidate[j - 1] ? 0 : 1);
+                row[j] = std::min({above + 1, row[j - 1] + 1, replaced});
+                diagonal = above;
+            }
+        }
+        if (row.back() < bestDistance) {
+            bestDistance = row.back();
+            best = candidate;
+        }
+    }
+    return best;
+}
+
+} // namespace trainyard::spec

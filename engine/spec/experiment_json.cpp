@@ -1,0 +1,282 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Reading experiments. Writing is in experiment_writer.cpp, checks of values in validation.cpp.
+#include "engine/spec/experiment_json.h"
+
+#include "engine/spec/catalogue.h"
+#include "engine/spec/json_reader.h"
+#include "engine/spec/settings_path.h"
+
+#include <algorithm>
+#include <filesystem>
+
+namespace trainyard::spec {
+
+namespace {
+
+std::optional<Value> toValue(const Json& json, FieldKind kind) {
+    if (json.is_boolean())
+        return Value(json.get<bool>());
+    if (json.is_string())
+        return Value(json.get<std::string>());
+    if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX)
+        return Value(json.get<double>());
+    if (json.is_number_integer() && kind != FieldKind::Real)
+        return Value(json.get<std::int64_t>());
+    if (json.is_number())
+        return Value(json.get<double>());
+    const auto isWhole = [](const Json& item) {
+        return item.is_number_integer();
+    };
+    if (json.is_array() && std::all_of(json.begin(), json.end(), isWhole))
+        return Value(json.get<std::vector<std::int64_t>>());
+    return std::nullopt;
+}
+
+/// Reads the fields of `type`; the keys already taken by the caller stay known.
+void readFields(ObjectReader& reader, const TypeInfo& type, Values& values) {
+    for (const FieldInfo& field : type.fields) {
+        const Json* json = reader.take(field.name, !field.defaultValue);
+        if (!json)
+            continue;
+        if (const std::optional<Value> value = toValue(*json, field.kind))
+            values[field.name] = *value;
+        else
+            reader.problem(field.name, {"Expected a value, found %1.", {kindOf(*json)}});
+    }
+    reader.finish();
+}
+
+const TypeInfo* readType(ObjectReader& reader, Kind kind, std::string& type, Problems& problems) {
+    reader.text("type", type, true);
+    if (type.empty())
+        return nullptr;
+    const TypeInfo* info = findType(kind, type);
+    if (!info) {
+        const std::string near = nearest(type, typeNames(kind));
+        Message cure{"Known types: %1.", {[&] {
+                         std::string all;
+                         for (const std::string& each : typeNames(kind))
+                             all += (all.empty() ? "" : ", ") + each;
+                         return all;
+                     }()}};
+        if (!near.empty())
+            cure = {"Did you mean \"%1\"?", {near}};
+        problems.push_back({{"There is no %1 \"%2\".", {std::string(name(kind)), type}},
+                            reader.at("type"),
+                            std::move(cure)});
+    }
+    return info;
+}
+
+void readChoice(ObjectReader& parent, const std::string& key, Kind kind, Choice& choice,
+                Problems& problems) {
+    const Json* json = parent.take(key);
+    if (!json)
+        return;
+    choice = {};
+    ObjectReader reader(*json, parent.at(key), problems);
+    if (const TypeInfo* info = readType(reader, kind, choice.type, problems))
+        readFields(reader, *info, choice.values);
+}
+
+void readFiles(const Json& json, const std::string& path, FileSet& files, Problems& problems) {
+    ObjectReader reader(json, path, problems);
+    for (const char* role : {"images", "labels"}) {
+        std::string file;
+        reader.text(role, file, true);
+        if (!file.empty())
+            files[role] = file;
+    }
+    reader.finish();
+}
+
+void readData(const Json& json, DataSpec& data, Problems& problems) {
+    ObjectReader reader(json, "data", problems);
+    reader.text("format", data.format, true);
+    if (const Json* train = reader.take("train", true))
+        readFiles(*train, "data.train", data.train, problems);
+    const Json* validation = reader.take("validation");
+    if (validation && validation->is_object() && validation->contains("fraction")) {
+        ObjectReader part(*validation, "data.validation", problems);
+        part.real("fraction", data.validationFraction);
+        part.finish();
+    } else if (validation && !validation->is_null()) {
+        readFiles(*validation, "data.validation", data.validation, problems);
+    }
+    reader.text("normalize", data.normalize);
+    reader.finish();
+}
+
+LayerSpec readLayer(const Json& json, const std::string& path, Problems& problems) {
+    LayerSpec layer;
+    ObjectReader reader(json, path, problems);
+    reader.text("id", layer.id, true);
+    if (const Json* from = reader.take("from")) {
+        if (from->is_string())
+            layer.from = {from->get<std::string>()};
+        else if (from->is_array() && std::all_of(from->begin(), from->end(),
+                                                 [](const Json& id) { return id.is_string(); }))
+            layer.from = from->get<std::vector<std::string>>();
+        else
+            reader.problem("from", {"Expected a list of layer ids, found %1.", {kindOf(*from)}});
+    }
+    if (const TypeInfo* info = readType(reader, Kind::Layer, layer.type, problems))
+        readFields(reader, *info, layer.values);
+    return layer;
+}
+
+void readModel(const Json& json, ModelSpec& model, Problems& problems) {
+    ObjectReader reader(json, "model", problems);
+    if (const Json* input = reader.take("input", true)) {
+        ObjectReader part(*input, "model.input", problems);
+        if (const Json* shape = part.take("shape", true)) {
+            const auto value = toValue(*shape, FieldKind::IntegerPair);
+            if (value && std::holds_alternative<std::vector<std::int64_t>>(*value))
+                model.inputShape = std::get<std::vector<std::int64_t>>(*value);
+            else
+                part.problem("shape", {"Expected a list of whole numbers such as [1, 28, 28], "
+                                       "found %1.",
+                                       {kindOf(*shape)}});
+        }
+        part.finish();
+    }
+    if (const Json* layers = reader.take("layers", true)) {
+        if (layers->is_array())
+            for (std::size_t i = 0; i < layers->size(); ++i)
+                model.layers.push_back(
+                    readLayer((*layers)[i], "model.layers[" + std::to_string(i) + "]", problems));
+        else
+            reader.problem("layers", {"Expected a list, found %1.", {kindOf(*layers)}});
+    }
+    readChoice(reader, "loss", Kind::Loss, model.loss, problems);
+    reader.finish();
+}
+
+void readTraining(const Json& json, TrainingSpec& training, Problems& problems) {
+    ObjectReader reader(json, "training", problems);
+    reader.integer("batch", training.batch);
+    reader.integer("epochs", training.epochs);
+    if (reader.has("max_steps") && json["max_steps"].is_null())
+        reader.take("max_steps");
+    else if (reader.has("max_steps"))
+        reader.integer("max_steps", training.maxSteps.emplace());
+    reader.unsignedInteger("seed", training.seed);
+    if (reader.has("clip_norm") && json["clip_norm"].is_null())
+        reader.take("clip_norm");
+    else if (reader.has("clip_norm"))
+        reader.real("clip_norm", training.clipNorm.emplace());
+    // Taken even when absent, so that misspelt ones are named.
+    reader.take("max_steps");
+    reader.take("clip_norm");
+    readChoice(reader, "optimizer", Kind::Optimizer, training.optimizer, problems);
+    readChoice(reader, "schedule", Kind::Schedule, training.schedule, problems);
+    reader.finish();
+}
+
+void readPrecision(ObjectReader& reader, Precision& precision) {
+    std::string text = "fp32";
+    reader.text("precision", text);
+    if (text == "fp64")
+        precision = Precision::Fp64;
+    else if (text == "fp32")
+        precision = Precision::Fp32;
+    else
+        reader.problem("precision",
+                       {"Found \"%1\"; this version computes in fp64 or fp32.", {text}});
+}
+
+void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) {
+    ObjectReader reader(json, "parallel", problems);
+    reader.integer("data", parallel.data);
+    reader.text("transport", parallel.transport);
+    // Keys of the format whose other values this version cannot run: it refuses them in words.
+    const std::vector<std::pair<const char*, Json>> fixed = {
+        {"tensor", 1}, {"pipeline", 1},   {"micro_batches", 1},  {"schedule", "1f1b"},
+        {"zero", 0},   {"accumulate", 1}, {"recompute", "none"}, {"compression", "none"}};
+    for (const auto& [key, only] : fixed) {
+        const Json* value = reader.take(key);
+        if (value && *value != only)
+            reader.problem(
+                key, {"Found %1; this version can only do %2.", {value->dump(), only.dump()}});
+    }
+    reader.finish();
+}
+
+void readDevices(const Json& json, std::vector<std::string>& devices, Problems& problems) {
+    const bool texts = json.is_array() && std::all_of(json.begin(), json.end(), [](const Json& id) {
+                           return id.is_string();
+                       });
+    if (texts)
+        devices = json.get<std::vector<std::string>>();
+    else if (!json.is_null())
+        problems.push_back(
+            {{"Expected a list of devices such as [\"local/cpu:0\"], found %1.", {kindOf(json)}},
+             "devices"});
+}
+
+void readExperiment(const Json& json, Experiment& experiment, Problems& problems) {
+    ObjectReader reader(json, "", problems);
+    std::string format;
+    reader.text("format", format, true);
+    if (!format.empty() && format != kExperimentFormat)
+        reader.problem("format",
+                       {"Found \"%1\"; this version reads \"%2\".", {format, kExperimentFormat}});
+    reader.text("name", experiment.name);
+    if (const Json* data = reader.take("data", true))
+        readData(*data, experiment.data, problems);
+    if (const Json* model = reader.take("model", true))
+        readModel(*model, experiment.model, problems);
+    if (const Json* training = reader.take("training"))
+        readTraining(*training, experiment.training, problems);
+    readPrecision(reader, experiment.precision);
+    if (const Json* parallel = reader.take("parallel"))
+        readParallel(*parallel, experiment.parallel, problems);
+    if (const Json* devices = reader.take("devices"))
+        readDevices(*devices, experiment.devices, problems);
+    reader.finish();
+}
+
+/// Line and column of a byte, from 1.
+std::string placeOf(std::string_view text, std::size_t byte) {
+    const std::string_view before = text.substr(0, std::min(byte, text.size()));
+    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+    const std::size_t lineStart = before.rfind('\n') + 1;
+    return "line " + std::to_string(line) + ", column " +
+           std::to_string(std::max<std::size_t>(1, before.size() - lineStart));
+}
+
+} // namespace
+
+ParsedExperiment parseExperiment(std::string_view text,
+                                 const std::vector<std::pair<std::string, std::string>>& settings) {
+    ParsedExperiment parsed;
+    Json json;
+    try {
+        json = Json::parse(text);
+        for (const auto& [path, value] : settings)
+            applySetting(json, path, value, parsed.problems);
+        if (parsed.problems.empty())
+            readExperiment(json, parsed.experiment, parsed.problems);
+    } catch (const Json::parse_error& error) {
+        parsed.problems.push_back(
+            {{"This is not valid JSON: %1 is not expected there.", {placeOf(text, error.byte)}},
+             "",
+             {"Compare with a sample: trainyard samples write."}});
+    } catch (const Json::exception& error) {
+        parsed.problems.push_back({{"This JSON cannot be read: %1", {error.what()}}});
+    }
+    if (parsed.problems.empty())
+        parsed.problems = validate(parsed.experiment);
+    return parsed;
+}
+
+void resolvePaths(Experiment& experiment, const std::string& folder) {
+    for (FileSet* files : {&experiment.data.train, &experiment.data.validation})
+        for (auto& [role, path] : *files)
+            if (!path.empty() && path.front() != '/')
+                path = (std::filesystem::path(folder) / path).lexically_normal().string();
+}
+
+} // namespace trainyard::spec

@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/spec/catalogue.h"
+#include "engine/spec/experiment_json.h"
+#include "engine/spec/json_reader.h"
+
+namespace trainyard::spec {
+
+namespace {
+
+Json toJson(const Value& value) {
+    return std::visit([](const auto& held) { return Json(held); }, value);
+}
+
+/// Adds each field of the type, with its default where nothing was chosen.
+void addFields(Json& json, Kind kind, const std::string& type, const Values& values) {
+    const TypeInfo* info = findType(kind, type);
+    if (!info)
+        return;
+    for (const FieldInfo& field : info->fields)
+        if (values.contains(field.name) || field.defaultValue)
+            json[field.name] = toJson(valueOf(*info, values, field.name));
+}
+
+Json toJson(Kind kind, const Choice& choice) {
+    Json json = {{"type", choice.type}};
+    addFields(json, kind, choice.type, choice.values);
+    return json;
+}
+
+Json toJson(const LayerSpec& layer) {
+    Json json = {{"id", layer.id}, {"type", layer.type}};
+    if (!layer.from.empty())
+        json["from"] = layer.from;
+    addFields(json, Kind::Layer, layer.type, layer.values);
+    return json;
+}
+
+Json toJson(const DataSpec& data) {
+    Json json = {{"format", data.format}, {"train", data.train}};
+    if (!data.validation.empty())
+        json["validation"] = data.validation;
+    else if (data.validationFraction > 0)
+        json["validation"] = {{"fraction", data.validationFraction}};
+    else
+        json["validation"] = nullptr;
+    json["normalize"] = data.normalize;
+    return json;
+}
+
+template <class T>
+Json orNull(const std::optional<T>& value) {
+    return value ? Json(*value) : Json(nullptr);
+}
+
+} // namespace
+
+std::string toJson(const Experiment& experiment) {
+    Json layers = Json::array();
+    for (const LayerSpec& layer : experiment.model.layers)
+        layers.push_back(toJson(layer));
+    const TrainingSpec& training = experiment.training;
+    const Json json = {
+        {"format", kExperimentFormat},
+        {"name", experiment.name},
+        {"data", toJson(experiment.data)},
+        {"model",
+         {{"input", {{"shape", experiment.model.inputShape}}},
+          {"layers", std::move(layers)},
+          {"loss", toJson(Kind::Loss, experiment.model.loss)}}},
+        {"training",
+         {{"batch", training.batch},
+          {"epochs", training.epochs},
+          {"max_steps", orNull(training.maxSteps)},
+          {"seed", training.seed},
+          {"clip_norm", orNull(training.clipNorm)},
+          {"optimizer", toJson(Kind::Optimizer, training.optimizer)},
+          {"schedule", toJson(Kind::Schedule, training.schedule)}}},
+        {"precision", experiment.precision == Precision::Fp64 ? "fp64" : "fp32"},
+        {"parallel",
+         {{"data", experiment.parallel.data}, {"transport", experiment.parallel.transport}}},
+        {"devices", experiment.devices}};
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace trainyard::spec

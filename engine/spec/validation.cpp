@@ -1,0 +1,191 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks that need nothing but the experiment itself. Shapes are checked by graph/build_graph,
+// files and labels by data/dataset.
+#include "engine/base/number_text.h"
+#include "engine/spec/catalogue.h"
+#include "engine/spec/experiment_json.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+namespace trainyard::spec {
+
+namespace {
+
+constexpr std::int64_t kMaxRanks = 1024;
+constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
+
+class Checker {
+public:
+    explicit Checker(const Experiment& experiment) : m_experiment(experiment) {}
+
+    Problems run() {
+        checkName();
+        checkData();
+        checkModel();
+        checkTraining();
+        checkParallel();
+        return std::move(m_problems);
+    }
+
+private:
+    void add(std::string where, Message what, Message cure = {}) {
+        m_problems.push_back({std::move(what), std::move(where), std::move(cure)});
+    }
+
+    void checkRange(const std::string& where, std::int64_t value, std::int64_t low,
+                    std::int64_t high) {
+        if (value < low || value > high)
+            add(where, {"Expected a whole number from %1 to %2, found %3.",
+                        {grouped(low), grouped(high), grouped(value)}});
+    }
+
+    void checkName() {
+        const std::string& name = m_experiment.name;
+        const bool control = std::any_of(name.begin(), name.end(), [](char c) {
+            return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
+        });
+        if (name.empty() || name.size() > 200 || control)
+            add("name", {"A name has 1 to 200 bytes on one line."});
+    }
+
+    void checkOneOf(const std::string& where, const std::string& found,
+                    const std::vector<std::string>& allowed) {
+        if (std::count(allowed.begin(), allowed.end(), found))
+            return;
+        std::string all;
+        for (const std::string& each : allowed)
+            all += (all.empty() ? "" : ", ") + each;
+        add(where, {"Found \"%1\"; known are: %2.", {found, all}});
+    }
+
+    void checkData() {
+        const DataSpec& data = m_experiment.data;
+        checkOneOf("data.format", data.format, {"idx"});
+        checkOneOf("data.normalize", data.normalize, {"standard", "unit", "none"});
+        if (!(data.validationFraction >= 0 && data.validationFraction < 1))
+            add("data.validation.fraction", {"Expected a share from 0 to below 1, found %1.",
+                                             {shortest(data.validationFraction)}});
+    }
+
+    void checkFields(const std::string& where, Kind kind, const std::string& type,
+                     const Values& values) {
+        const TypeInfo* info = findType(kind, type);
+        if (!info) {
+            add(where + ".type", {"There is no %1 \"%2\".", {std::string(name(kind)), type}});
+            return;
+        }
+        for (const auto& [key, value] : values)
+            if (!info->field(key))
+                add(where + "." + key, {"This key is not known here."});
+        for (const FieldInfo& field : info->fields) {
+            const auto given = values.find(field.name);
+            if (given == values.end() && !field.defaultValue)
+                add(where + "." + field.name, {"This must be given."});
+            else if (given != values.end())
+                if (const auto wrong = misfit(field, given->second))
+                    add(where + "." + field.name, {"%1.", {*wrong}});
+        }
+    }
+
+    void checkModel() {
+        const ModelSpec& model = m_experiment.model;
+        const auto positive = [](std::int64_t extent) {
+            return extent > 0 && extent <= 1 << 20;
+        };
+        const auto rank = model.inputShape.size();
+        if ((rank != 1 && rank != 3) ||
+            !std::all_of(model.inputShape.begin(), model.inputShape.end(), positive))
+            add("model.input.shape", {"Expected [features] or [channels, height, width], each from "
+                                      "1 to 1,048,576."});
+        if (model.layers.empty())
+            add("model.layers", {"The model has no layers."}, {"Add at least one linear layer."});
+        std::set<std::string> seen{"input"};
+        for (std::size_t i = 0; i < model.layers.size(); ++i)
+            checkLayer(model.layers[i], "model.layers[" + std::to_string(i) + "]", seen);
+        checkFields("model.loss", Kind::Loss, model.loss.type, model.loss.values);
+    }
+
+    void checkLayer(const LayerSpec& layer, const std::string& where, std::set<std::string>& seen) {
+        const auto allowed = [](char c) {
+            return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                   c == '_' || c == '-';
+        };
+        if (layer.id.empty() || layer.id.size() > 64 ||
+            !std::all_of(layer.id.begin(), layer.id.end(), allowed))
+            add(where + ".id",
+                {"Found \"%1\"; an id has 1 to 64 letters, digits, - or _.", {layer.id}});
+        for (const std::string& source : layer.from)
+            if (!seen.contains(source))
+                add(where + ".from", {"There is no layer \"%1\" before this one.", {source}});
+        if (!seen.insert(layer.id).second)
+            add(where + ".id", {"The id \"%1\" is taken by an earlier layer.", {layer.id}},
+                {"Give each layer an id of its own."});
+        checkFields(where, Kind::Layer, layer.type, layer.values);
+    }
+
+    void checkTraining() {
+        const TrainingSpec& training = m_experiment.training;
+        checkRange("training.batch", training.batch, 1, kMaxBatch);
+        checkRange("training.epochs", training.epochs, 1, 1'000'000);
+        if (training.maxSteps)
+            checkRange("training.max_steps", *training.maxSteps, 1, INT64_MAX);
+        if (training.clipNorm && !(*training.clipNorm > 0 && std::isfinite(*training.clipNorm)))
+            add("training.clip_norm",
+                {"Expected a number above 0, found %1.", {shortest(*training.clipNorm)}});
+        checkFields("training.optimizer", Kind::Optimizer, training.optimizer.type,
+                    training.optimizer.values);
+        checkFields("training.schedule", Kind::Schedule, training.schedule.type,
+                    training.schedule.values);
+    }
+
+    void checkParallel() {
+        const ParallelSpec& parallel = m_experiment.parallel;
+        checkRange("parallel.data", parallel.data, 1, kMaxRanks);
+        checkOneOf("parallel.transport", parallel.transport, {"auto", "shared_memory", "gloo"});
+        const std::int64_t batch = m_experiment.training.batch;
+        if (batch >= 1 && parallel.data > batch)
+            add("training.batch",
+                {"A batch of %1 cannot be shared by %2 ranks.",
+                 {grouped(batch), grouped(parallel.data)}},
+                {"Use a batch of at least %2, or %1 ranks.",
+                 {grouped(batch), grouped(parallel.data)}});
+        checkDevices();
+    }
+
+    void checkDevices() {
+        const auto& devices = m_experiment.devices;
+        std::set<std::string> seen;
+        for (std::size_t i = 0; i < devices.size(); ++i) {
+            const std::string where = "devices[" + std::to_string(i) + "]";
+            const std::string prefix = "local/cpu:";
+            const bool known = devices[i].starts_with(prefix) &&
+                               parseInteger(devices[i].substr(prefix.size())).value_or(-1) >= 0;
+            if (!known)
+                add(where, {"Found \"%1\"; this version knows local/cpu:0, local/cpu:1 ...",
+                            {devices[i]}});
+            else if (!seen.insert(devices[i]).second)
+                add(where, {"The device \"%1\" is listed twice.", {devices[i]}});
+        }
+        if (!devices.empty() &&
+            static_cast<std::int64_t>(devices.size()) != m_experiment.parallel.data)
+            add("devices",
+                {"%1 devices are listed for %2 ranks.",
+                 {std::to_string(devices.size()), std::to_string(m_experiment.parallel.data)}},
+                {"List one device for each rank, or none."});
+    }
+
+    const Experiment& m_experiment;
+    Problems m_problems;
+};
+
+} // namespace
+
+Problems validate(const Experiment& experiment) {
+    return Checker(experiment).run();
+}
+
+} // namespace trainyard::spec
