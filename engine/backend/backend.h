@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Backend: what turns one operation into something that runs. A kernel is made once per run for fixed
-// shapes and fixed memory and then only run: no allocation, no look-up, no choice in a step.
+// Backend: what turns one operation into something that runs. A kernel is made once per run for
+// fixed shapes and fixed memory and then only run: no allocation, no look-up, no choice in a step.
 // Implementations: reference (fp64 and fp32, plain, the oracle), cpu (fp32, oneDNN); later CUDA.
 // A backend and its kernels are used by one thread.
 #pragma once
@@ -20,9 +20,9 @@
 namespace trainyard::engine {
 
 enum class Direction : std::uint8_t {
-    Forward,   ///< training: leaves what backward reads
-    Backward,  ///< gradients of inputs and parameters
-    Inference  ///< forward without dropout and without leaving anything
+    Forward,  ///< training: leaves what backward reads
+    Backward, ///< gradients of inputs and parameters
+    Inference ///< forward without dropout and without leaving anything
 };
 
 /// What changes from step to step. Counter-based random numbers are keyed by it.
@@ -49,12 +49,17 @@ struct KernelRequest {
     DType type = DType::Fp32;
     std::int64_t rows = 0;
 
-    std::vector<Operand> inputs;  ///< forward inputs; backward: as the kind's traits say, else null
-    std::vector<Operand> outputs; ///< forward outputs; backward: as the kind's traits say, else null
-    std::vector<Operand> inputGradients;  ///< backward: written, or added to where the flag is set
-    std::vector<Operand> outputGradients; ///< backward: read; may be the same memory as the input's
-                                          ///< gradient where the kind may run in place
-    std::vector<bool> addToInputGradient; ///< one per input
+    // Every list is whole: an operand that is not there or not wanted has its shape and layout and
+    // null data. In backward, inputs and outputs have data where the kind's traits say so.
+    std::vector<Operand> inputs;
+    std::vector<Operand> outputs;
+    /// Backward: written, or added to where `addToInputGradient` (one per input) is set.
+    std::vector<Operand> inputGradients;
+    /// Backward: read; may be the same memory as the input's gradient where the kind may run in
+    /// place. In place never changes the layout: a flatten of a blocked picture needs its own
+    /// memory.
+    std::vector<Operand> outputGradients;
+    std::vector<bool> addToInputGradient;
     std::vector<Operand> parameters;
     std::vector<Operand> parameterGradients;
     bool addToParameterGradients = false; ///< else overwritten
@@ -78,8 +83,8 @@ public:
     virtual bool supports(DType type) const = 0;
     /// Layout for pictures with this many channels that a convolution makes.
     virtual Layout preferredLayout(std::int64_t channels) const = 0;
-    /// The request's memory must outlive the kernel. Rows may be 0: the kernel then does nothing but
-    /// zero what it would overwrite (parameter gradients).
+    /// The request's memory must outlive the kernel. Rows may be 0: the kernel then does nothing
+    /// but zero what it would overwrite (parameter gradients).
     virtual std::unique_ptr<Kernel> compile(const KernelRequest& request) = 0;
     /// Scratch memory shared by all kernels made so far, bytes.
     virtual std::size_t workspaceBytes() const = 0;

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// relu: y = max(x, 0), dx = dy where y > 0; a NaN stays a NaN, so that divergence is seen.
+// flatten: the same elements in the same order.
+// dropout: y = keep ? x / (1 - p) : 0 while training, y = x otherwise; dx likewise.
+// All may run in place: element i is read before it is written, and no other is read after.
+#include "engine/backend/reference/kernels.h"
+
+#include "engine/backend/dropout_mask.h"
+#include "engine/backend/kernel_request.h"
+
+namespace trainyard::engine::reference {
+
+namespace {
+
+/// to[i] = f(i), or added to it.
+template <class T, class Function>
+void write(T* to, std::int64_t count, bool add, const Function& f) {
+    for (std::int64_t i = 0; i < count; ++i)
+        to[i] = add ? to[i] + f(i) : f(i);
+}
+
+template <class T>
+class Relu : public Kernel {
+public:
+    explicit Relu(const KernelRequest& request)
+        : m_request(request), m_count(storedElements(request.inputs[0], request.rows)) {}
+
+    void run(const StepContext&) override {
+        if (m_request.direction != Direction::Backward) {
+            const T* x = dataOf<T>(m_request.inputs[0]);
+            write(dataOf<T>(m_request.outputs[0]), m_count, false,
+                  [&](std::int64_t i) { return x[i] <= 0 ? T{0} : x[i]; });
+        } else if (wantsInputGradient(m_request)) {
+            const T* y = dataOf<T>(m_request.outputs[0]);
+            const T* dy = dataOf<T>(m_request.outputGradients[0]);
+            write(dataOf<T>(m_request.inputGradients[0]), m_count, addsToInputGradient(m_request),
+                  [&](std::int64_t i) { return y[i] <= 0 ? T{0} : dy[i]; });
+        }
+    }
+
+private:
+    KernelRequest m_request;
+    std::int64_t m_count;
+};
+
+/// Flatten in the plain layout, and dropout outside training.
+template <class T>
+class Copy : public Kernel {
+public:
+    explicit Copy(const KernelRequest& request)
+        : m_request(request), m_count(storedElements(request.inputs[0], request.rows)) {}
+
+    void run(const StepContext&) override {
+        if (m_request.direction != Direction::Backward)
+            copy(m_request.inputs[0], m_request.outputs[0], false);
+        else if (wantsInputGradient(m_request))
+            copy(m_request.outputGradients[0], m_request.inputGradients[0],
+                 addsToInputGradient(m_request));
+    }
+
+private:
+    void copy(const Operand& from, const Operand& to, bool add) {
+        const T* source = dataOf<T>(from);
+        write(dataOf<T>(to), m_count, add, [&](std::int64_t i) { return source[i]; });
+    }
+
+    KernelRequest m_request;
+    std::int64_t m_count;
+};
+
+template <class T>
+class Dropout : public Kernel {
+public:
+    explicit Dropout(const KernelRequest& request)
+        : m_request(request), m_elements(elementCount(request.inputs[0].shape)) {
+        const auto& a = std::get<graph::DropoutAttributes>(request.attributes);
+        m_stream = a.stream;
+        m_threshold = dropoutThreshold(a.probability);
+        m_scale = static_cast<T>(1.0 / (1.0 - a.probability));
+    }
+
+    void run(const StepContext& context) override {
+        if (m_request.direction == Direction::Forward)
+            apply(context, m_request.inputs[0], m_request.outputs[0], false);
+        else if (wantsInputGradient(m_request))
+            apply(context, m_request.outputGradients[0], m_request.inputGradients[0],
+                  addsToInputGradient(m_request));
+    }
+
+private:
+    void apply(const StepContext& context, const Operand& from, const Operand& to, bool add) {
+        const std::int64_t groups = dropoutGroups(m_elements);
+        for (std::int64_t row = 0; row < m_request.rows; ++row) {
+            const T* source = dataOf<T>(from) + row * m_elements;
+            Philox4 words{};
+            write(dataOf<T>(to) + row * m_elements, m_elements, add, [&](std::int64_t i) {
+                if (i % kDropoutGroup == 0)
+                    words = dropoutWords(context.seed, m_stream, context.step,
+                                         context.firstRow + row, groups, i / kDropoutGroup);
+                const std::uint32_t word = words[static_cast<std::size_t>(i % kDropoutGroup)];
+                return dropoutKeeps(word, m_threshold) ? source[i] * m_scale : T{0};
+            });
+        }
+    }
+
+    KernelRequest m_request;
+    std::int64_t m_elements;
+    std::uint32_t m_stream = 0;
+    std::uint32_t m_threshold = 0;
+    T m_scale = 1;
+};
+
+} // namespace
+
+template <class T>
+std::unique_ptr<Kernel> makeRelu(const KernelRequest& request) {
+    return std::make_unique<Relu<T>>(request);
+}
+
+template <class T>
+std::unique_ptr<Kernel> makeFlatten(const KernelRequest& request) {
+    return std::make_unique<Copy<T>>(request);
+}
+
+template <class T>
+std::unique_ptr<Kernel> makeDropout(const KernelRequest& request) {
+    if (request.direction == Direction::Inference)
+        return std::make_unique<Copy<T>>(request);
+    return std::make_unique<Dropout<T>>(request);
+}
+
+template std::unique_ptr<Kernel> makeRelu<double>(const KernelRequest&);
+template std::unique_ptr<Kernel> makeRelu<float>(const KernelRequest&);
+template std::unique_ptr<Kernel> makeFlatten<double>(const KernelRequest&);
+template std::unique_ptr<Kernel> makeFlatten<float>(const KernelRequest&);
+template std::unique_ptr<Kernel> makeDropout<double>(const KernelRequest&);
+template std::unique_ptr<Kernel> makeDropout<float>(const KernelRequest&);
+
+} // namespace trainyard::engine::reference

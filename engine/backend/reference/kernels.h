@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The reference kernels: the meaning of each operation, in fp64 and fp32, one thread, plain layout.
+// They are the oracle for every other backend, so they are written to be read, not to be fast.
+// T is double or float. Requests have passed checkRequest().
+#pragma once
+
+#include "engine/backend/backend.h"
+#include "engine/backend/workspace.h"
+
+#include <Eigen/Core>
+
+#include <memory>
+
+namespace trainyard::engine::reference {
+
+template <class T>
+std::unique_ptr<Kernel> makeLinear(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeConv2d(const KernelRequest& request, Workspace& workspace);
+template <class T>
+std::unique_ptr<Kernel> makeMaxPool(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeRelu(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeFlatten(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeDropout(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeSoftmaxCrossEntropy(const KernelRequest& request);
+
+template <class T>
+using Matrix = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+template <class T>
+using ConstMatrix =
+    Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+template <class T>
+using RowVector = Eigen::Map<Eigen::Matrix<T, 1, Eigen::Dynamic>>;
+template <class T>
+using ColumnVector = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>;
+
+/// The gradients of a linear or convolution that someone wants; null where nobody does.
+template <class T>
+struct ParameterGradients {
+    T* weight = nullptr;
+    T* bias = nullptr;
+};
+
+template <class T>
+ParameterGradients<T> parameterGradients(const KernelRequest& request);
+
+/// Zeroes `count` elements unless they are to be added to.
+template <class T>
+void startGradient(T* gradient, std::int64_t count, bool add);
+
+} // namespace trainyard::engine::reference
