@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/data/loader.h"
+
+#include <chrono>
+#include <new>
+#include <utility>
+
+namespace trainyard::engine {
+
+namespace {
+
+constexpr std::align_val_t kAlignment{64};
+
+std::size_t bufferOf(std::int64_t step) {
+    return static_cast<std::size_t>(step) % 2;
+}
+
+} // namespace
+
+void BatchLoader::FreeMemory::operator()(std::byte* memory) const {
+    ::operator delete(memory, kAlignment);
+}
+
+BatchLoader::BatchLoader(const Dataset& dataset, DType type, std::int64_t largestRows,
+                         SamplesOfStep samplesOfStep, std::int64_t firstStep, std::int64_t endStep)
+    : m_dataset(dataset), m_type(type), m_largestRows(largestRows),
+      m_samplesOfStep(std::move(samplesOfStep)), m_firstStep(firstStep), m_endStep(endStep),
+      m_filledEnd(firstStep), m_takenEnd(firstStep) {
+    TRAINYARD_CHECK_MSG(type == DType::Fp32 || type == DType::Fp64, std::string(name(type)));
+    TRAINYARD_CHECK_MSG(firstStep >= 0 && largestRows >= 0, describePair(firstStep, largestRows));
+    const auto rows = static_cast<std::size_t>(largestRows);
+    const std::size_t bytes =
+        rows * static_cast<std::size_t>(elementCount(dataset.info().sampleShape)) * bytesOf(type);
+    for (Buffer& buffer : m_buffers) {
+        buffer.inputs.reset(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
+        buffer.labels.resize(rows);
+    }
+    m_samples.reserve(rows);
+    m_thread = std::thread([this] { run(); });
+}
+
+BatchLoader::~BatchLoader() {
+    {
+        const std::lock_guard lock(m_mutex);
+        m_stopping = true;
+    }
+    m_changed.notify_all();
+    m_thread.join();
+}
+
+const Batch* BatchLoader::next() {
+    std::unique_lock lock(m_mutex);
+    if (m_takenEnd >= m_endStep)
+        return nullptr;
+    const std::int64_t step = m_takenEnd;
+    // The batch handed out before is given back here: only now may the thread fill its buffer.
+    m_takenEnd = step + 1;
+    m_changed.notify_all();
+    if (m_filledEnd <= step && !m_failure) {
+        const auto start = std::chrono::steady_clock::now();
+        m_changed.wait(lock, [&] { return m_filledEnd > step || m_failure; });
+        m_secondsWaited +=
+            std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    }
+    if (m_filledEnd <= step)
+        std::rethrow_exception(m_failure);
+    return &m_buffers[bufferOf(step)].batch;
+}
+
+void BatchLoader::run() {
+    try {
+        for (std::int64_t step = m_firstStep; step < m_endStep; ++step) {
+            {
+                std::unique_lock lock(m_mutex);
+                // Step s shares its buffer with s - 2, which the caller holds until it takes s - 1.
+                m_changed.wait(lock, [&] {
+                    return m_stopping || step <= m_takenEnd || step < m_firstStep + 2;
+                });
+                if (m_stopping)
+                    return;
+            }
+            fill(m_buffers[bufferOf(step)], step);
+            {
+                const std::lock_guard lock(m_mutex);
+                m_filledEnd = step + 1;
+            }
+            m_changed.notify_all();
+        }
+    } catch (...) {
+        {
+            const std::lock_guard lock(m_mutex);
+            m_failure = std::current_exception();
+        }
+        m_changed.notify_all();
+    }
+}
+
+void BatchLoader::fill(Buffer& buffer, std::int64_t step) {
+    m_samples.clear();
+    m_samplesOfStep(step, m_samples);
+    const auto rows = static_cast<std::int64_t>(m_samples.size());
+    TRAINYARD_CHECK_MSG(rows <= m_largestRows, describePair(rows, m_largestRows));
+    if (m_type == DType::Fp32)
+        m_dataset.gather(m_samples, reinterpret_cast<float*>(buffer.inputs.get()),
+                         buffer.labels.data());
+    else
+        m_dataset.gather(m_samples, reinterpret_cast<double*>(buffer.inputs.get()),
+                         buffer.labels.data());
+    buffer.batch = {step, rows, buffer.inputs.get(),
+                    std::span<const std::int32_t>(buffer.labels.data(), m_samples.size())};
+}
+
+} // namespace trainyard::engine
