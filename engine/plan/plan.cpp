@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/plan/plan.h"
+
+#include "engine/base/check.h"
+#include "engine/base/number_text.h"
+#include "engine/plan/layouts.h"
+#include "engine/program/program.h"
+#include "engine/spec/catalogue.h"
+#include "engine/spec/experiment_json.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace trainyard::plan {
+
+namespace {
+
+/// Gradients of a bucket wait for each other, so large buckets overlap less; small ones pay the
+/// latency more often. Shared memory reduces 1 MiB in well under a millisecond.
+constexpr std::size_t kBucketBytes = std::size_t{1} << 20;
+
+std::size_t roundUp(std::size_t value, std::size_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Lays the parameters out in the order their gradients are finished (last operation first) and
+/// closes a bucket when it is full.
+void placeParameters(Plan& plan) {
+    const std::size_t elementBytes = bytesOf(plan.type);
+    const std::size_t padding = static_cast<std::size_t>(plan.worldSize) * 64 / elementBytes;
+    plan.parameterOffset.assign(plan.graph.parameters.size(), 0);
+    Bucket open;
+    std::size_t next = 0;
+    const auto close = [&] {
+        if (open.parameters.empty())
+            return;
+        next = open.firstElement + roundUp(next - open.firstElement, padding);
+        open.elements = next - open.firstElement;
+        plan.buckets.push_back(open);
+        open = {next, 0, {}};
+    };
+    for (auto operation = plan.graph.operations.rbegin(); operation != plan.graph.operations.rend();
+         ++operation) {
+        for (const graph::ParameterId id : operation->parameters) {
+            const auto index = static_cast<std::size_t>(id);
+            plan.parameterOffset[index] = next;
+            const auto elements =
+                static_cast<std::size_t>(elementCount(plan.graph.parameters[index].shape));
+            next += roundUp(elements, 64 / elementBytes);
+            open.parameters.push_back(id);
+        }
+        if ((next - open.firstElement) * elementBytes >= kBucketBytes)
+            close();
+    }
+    close();
+    plan.arenaElements = next;
+}
+
+int slotsOf(const std::string& optimizer, const spec::Values& values) {
+    if (optimizer != "sgd")
+        return 2;
+    const spec::TypeInfo* type = spec::findType(spec::Kind::Optimizer, "sgd");
+    return spec::realOf(*type, values, "momentum") > 0 ? 1 : 0;
+}
+
+RankPlan planRank(const Plan& plan, int rank, const spec::Experiment& experiment) {
+    RankPlan result;
+    result.rank = rank;
+    const auto index = static_cast<std::size_t>(rank);
+    result.device = experiment.devices.empty() ? "local/cpu:" + std::to_string(rank)
+                                               : experiment.devices[index];
+    result.rows = rowsOfRank(plan.rowsOfStep(0), rank, plan.worldSize);
+    const std::size_t arena = plan.arenaElements * bytesOf(plan.type);
+    result.memory.parameters = arena;
+    result.memory.gradients = arena;
+    result.memory.optimizer = arena * static_cast<std::size_t>(plan.optimizerSlots);
+    for (const std::int64_t rows : {plan.rowsOfStep(0), plan.rowsOfStep(plan.stepsPerEpoch - 1)})
+        result.memory.activations =
+            std::max(result.memory.activations,
+                     compileProgram(plan, rank, Purpose::Training, rows).activationBytes);
+    const std::int64_t validationRows = std::min(plan.batch, plan.data.validationSamples);
+    if (validationRows > 0)
+        result.memory.activations = std::max(
+            result.memory.activations,
+            compileProgram(plan, rank, Purpose::Evaluation, validationRows).activationBytes);
+    const double share = static_cast<double>(result.rows.count);
+    result.flopsPerStep = 3 * share * plan.graph.forwardFlops();
+    // Reduce-scatter and all-gather each move (n - 1) / n of the bytes.
+    const auto world = static_cast<std::size_t>(plan.worldSize);
+    result.bytesSentPerStep = world == 1 ? 0 : 2 * (world - 1) * arena / world;
+    return result;
+}
+
+class Hasher {
+public:
+    void add(std::string_view text) {
+        for (const char c : text)
+            step(static_cast<unsigned char>(c));
+        step(0xff);
+    }
+    void add(std::uint64_t number) {
+        for (int i = 0; i < 8; ++i)
+            step(static_cast<unsigned char>(number >> (8 * i)));
+    }
+    std::uint64_t value() const { return m_value; }
+
+private:
+    // FNV-1a, 64 bit: http://www.isthe.com/chongo/tech/comp/fnv/
+    void step(unsigned char byte) { m_value = (m_value ^ byte) * 0x100000001b3ull; }
+    std::uint64_t m_value = 0xcbf29ce484222325ull;
+};
+
+/// Everything that must be alike on all ranks.
+std::uint64_t hashOf(const Plan& plan, const spec::Experiment& experiment) {
+    Hasher hasher;
+    hasher.add(spec::toJson(experiment));
+    hasher.add(static_cast<std::uint64_t>(plan.worldSize));
+    hasher.add(static_cast<std::uint64_t>(plan.data.trainSamples));
+    hasher.add(static_cast<std::uint64_t>(plan.data.validationSamples));
+    hasher.add(static_cast<std::uint64_t>(plan.steps));
+    for (const graph::ValueInfo& value : plan.graph.values)
+        hasher.add(static_cast<std::uint64_t>(value.layout));
+    for (const std::size_t offset : plan.parameterOffset)
+        hasher.add(offset);
+    for (const Bucket& bucket : plan.buckets)
+        hasher.add(bucket.elements);
+    return hasher.value();
+}
+
+void checkInput(const spec::Experiment& experiment, const DataCounts& data, Problems& problems) {
+    if (data.sampleShape.empty() || data.sampleShape == experiment.model.inputShape)
+        return;
+    problems.push_back({{"The model takes %1, the data gives %2.",
+                         {describe(experiment.model.inputShape), describe(data.sampleShape)}},
+                        "model.input.shape",
+                        {"Set the input shape to %1.", {describe(data.sampleShape)}}});
+}
+
+} // namespace
+
+RowRange rowsOfRank(std::int64_t batchRows, std::int64_t rank, std::int64_t worldSize) {
+    const std::int64_t each = batchRows / worldSize;
+    const std::int64_t extra = batchRows % worldSize;
+    return {rank * each + std::min(rank, extra), each + (rank < extra ? 1 : 0)};
+}
+
+std::int64_t Plan::rowsOfStep(std::int64_t index) const {
+    return std::min(batch, data.trainSamples - index * batch);
+}
+
+PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
+                     const MachineFacts& machine) {
+    PlanOutcome outcome;
+    outcome.problems = spec::validate(experiment);
+    if (!outcome.problems.empty())
+        return outcome;
+    graph::BuiltGraph built = graph::buildGraph(experiment.model, data.classes);
+    outcome.problems = std::move(built.problems);
+    checkInput(experiment, data, outcome.problems);
+    if (data.trainSamples < 1)
+        outcome.problems.push_back({{"The training data has no samples."}, "data.train"});
+    if (!outcome.problems.empty())
+        return outcome;
+
+    Plan& plan = outcome.plan;
+    plan.graph = std::move(built.graph);
+    if (plan.graph.parameters.empty()) {
+        outcome.problems.push_back({{"The model has nothing to learn."},
+                                    "model.layers",
+                                    {"Add a linear or conv2d layer."}});
+        return outcome;
+    }
+    if (machine.blockedPictures)
+        assignLayouts(plan.graph);
+    plan.type = experiment.precision == spec::Precision::Fp64 ? DType::Fp64 : DType::Fp32;
+    plan.worldSize = static_cast<int>(experiment.parallel.data);
+    plan.batch = experiment.training.batch;
+    plan.data = data;
+    plan.stepsPerEpoch = (data.trainSamples + plan.batch - 1) / plan.batch;
+    plan.steps = plan.stepsPerEpoch * experiment.training.epochs;
+    if (experiment.training.maxSteps)
+        plan.steps = std::min(plan.steps, *experiment.training.maxSteps);
+    plan.optimizerSlots =
+        slotsOf(experiment.training.optimizer.type, experiment.training.optimizer.values);
+    placeParameters(plan);
+    for (int rank = 0; rank < plan.worldSize; ++rank)
+        plan.ranks.push_back(planRank(plan, rank, experiment));
+    plan.hash = hashOf(plan, experiment);
+    return outcome;
+}
+
+} // namespace trainyard::plan

@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Plan: the graph cut over the ranks. Who computes which rows, where each parameter lies, which
+// gradients travel together, how many bytes each rank holds. A pure function of experiment, data
+// counts and machine facts: every rank makes the same plan, and its hash is compared before the
+// first step.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/graph/graph.h"
+#include "engine/spec/experiment.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace trainyard::plan {
+
+/// What must be known of the data.
+struct DataCounts {
+    std::int64_t trainSamples = 0;
+    std::int64_t validationSamples = 0;
+    Shape sampleShape;
+    std::int64_t classes = 0;
+};
+
+/// What must be known of the machine that computes.
+struct MachineFacts {
+    /// Pictures with at least 16 channels lie in blocks of 16 (Layout::Blocked16).
+    bool blockedPictures = false;
+};
+
+/// Consecutive rows of a batch.
+struct RowRange {
+    std::int64_t first = 0;
+    std::int64_t count = 0;
+};
+
+/// Rows of a global batch that a rank computes: consecutive, the first ranks take one more where it
+/// does not divide, late ranks may get none. Each row belongs to exactly one rank.
+RowRange rowsOfRank(std::int64_t batchRows, std::int64_t rank, std::int64_t worldSize);
+
+/// Gradients that travel together: one slice of the gradient arena.
+struct Bucket {
+    std::size_t firstElement = 0;
+    std::size_t elements = 0; ///< with padding to worldSize x 64 bytes
+    std::vector<graph::ParameterId> parameters;
+};
+
+struct MemoryByClass {
+    std::size_t parameters = 0;
+    std::size_t gradients = 0;
+    std::size_t optimizer = 0;
+    std::size_t activations = 0;
+    std::size_t total() const { return parameters + gradients + optimizer + activations; }
+};
+
+struct RankPlan {
+    int rank = 0;
+    std::string device;
+    RowRange rows; ///< of a full batch
+    MemoryByClass memory;
+    std::size_t bytesSentPerStep = 0; ///< gradients and sums that leave this rank
+    double flopsPerStep = 0;          ///< forward and backward
+};
+
+struct Plan {
+    graph::Graph graph;
+    DType type = DType::Fp32;
+    int worldSize = 1;
+    std::int64_t batch = 0;
+    DataCounts data;
+
+    std::int64_t stepsPerEpoch = 0; ///< the last one may have fewer rows
+    std::int64_t steps = 0;         ///< in all
+    int optimizerSlots = 0;
+
+    /// First element of each parameter in the parameter, gradient and optimizer arenas.
+    std::vector<std::size_t> parameterOffset;
+    std::size_t arenaElements = 0;
+    std::vector<Bucket> buckets; ///< in the order their gradients are finished
+
+    std::vector<RankPlan> ranks;
+    std::uint64_t hash = 0;
+
+    /// Rows of the batch of 0-based step `index` of an epoch.
+    std::int64_t rowsOfStep(std::int64_t index) const;
+};
+
+struct PlanOutcome {
+    Plan plan;
+    Problems problems; ///< empty: the plan can run
+};
+
+PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
+                     const MachineFacts& machine);
+
+/// The plan as JSON ("trainyard.plan/1"), for people and scripts.
+std::string toJson(const Plan& plan);
+
+} // namespace trainyard::plan

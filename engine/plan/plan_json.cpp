@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/plan/plan.h"
+
+#include <nlohmann/json.hpp>
+
+#include <array>
+#include <charconv>
+
+namespace trainyard::plan {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string hexadecimal(std::uint64_t value) {
+    std::array<char, 17> digits{};
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value, 16).ptr;
+    return {digits.data(), end};
+}
+
+Json toJson(const RankPlan& rank) {
+    return {{"rank", rank.rank},
+            {"device", rank.device},
+            {"rows", rank.rows.count},
+            {"bytes",
+             {{"parameters", rank.memory.parameters},
+              {"gradients", rank.memory.gradients},
+              {"optimizer", rank.memory.optimizer},
+              {"activations", rank.memory.activations},
+              {"total", rank.memory.total()}}},
+            {"bytes_sent_per_step", rank.bytesSentPerStep},
+            {"flops_per_step", rank.flopsPerStep}};
+}
+
+} // namespace
+
+std::string toJson(const Plan& plan) {
+    Json ranks = Json::array();
+    for (const RankPlan& rank : plan.ranks)
+        ranks.push_back(toJson(rank));
+    Json buckets = Json::array();
+    for (const Bucket& bucket : plan.buckets)
+        buckets.push_back(bucket.elements * bytesOf(plan.type));
+    const Json json = {{"format", "trainyard.plan/1"},
+                       {"hash", hexadecimal(plan.hash)},
+                       {"world_size", plan.worldSize},
+                       {"precision", name(plan.type)},
+                       {"batch", plan.batch},
+                       {"train_samples", plan.data.trainSamples},
+                       {"validation_samples", plan.data.validationSamples},
+                       {"steps_per_epoch", plan.stepsPerEpoch},
+                       {"steps", plan.steps},
+                       {"parameters", plan.graph.parameterElements()},
+                       {"forward_flops_per_sample", plan.graph.forwardFlops()},
+                       {"bucket_bytes", std::move(buckets)},
+                       {"ranks", std::move(ranks)}};
+    return json.dump(2) + "\n";
+}
+
+} // namespace trainyard::plan

@@ -1,0 +1,320 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/base/check.h"
+#include "engine/program/arena_planner.h"
+#include "engine/program/program.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+namespace trainyard::plan {
+
+namespace {
+
+using graph::Graph;
+using graph::Operation;
+using graph::OperationId;
+using graph::ParameterId;
+using graph::ValueId;
+
+std::size_t at(std::int32_t id) {
+    return static_cast<std::size_t>(id);
+}
+
+/// Values of one buffer are joined; the buffer's life covers all their uses.
+class Buffers {
+public:
+    explicit Buffers(std::size_t count) : m_owner(count), m_lives(count) {
+        for (std::size_t i = 0; i < count; ++i)
+            m_owner[i] = i;
+    }
+    void setBytes(std::size_t id, std::size_t bytes) {
+        Lifetime& life = m_lives[owner(id)];
+        life.bytes = std::max(life.bytes, bytes);
+    }
+    /// `id` lies where `other` lies.
+    void join(std::size_t id, std::size_t other) { m_owner[owner(id)] = owner(other); }
+    void touch(std::size_t id, int instruction) {
+        Lifetime& life = m_lives[owner(id)];
+        if (life.last < 0)
+            life.first = instruction;
+        life.first = std::min(life.first, instruction);
+        life.last = std::max(life.last, instruction);
+    }
+    std::size_t owner(std::size_t id) const {
+        while (m_owner[id] != id)
+            id = m_owner[id];
+        return id;
+    }
+    /// Bytes only for owners that were touched.
+    Lifetime lifetime(std::size_t id) const {
+        Lifetime life = m_lives[id];
+        if (owner(id) != id || life.last < 0)
+            life = {};
+        return life;
+    }
+
+private:
+    std::vector<std::size_t> m_owner;
+    std::vector<Lifetime> m_lives = {};
+};
+
+class Compiler {
+public:
+    Compiler(const Plan& plan, int rank, Purpose purpose, std::int64_t batchRows)
+        : m_plan(plan), m_graph(plan.graph), m_withGradient(valuesWithGradient(plan.graph)) {
+        m_program.purpose = purpose;
+        m_program.batchRows = batchRows;
+        m_program.rows = rowsOfRank(batchRows, rank, plan.worldSize);
+    }
+
+    Program run() {
+        if (m_program.purpose == Purpose::Training)
+            emitTraining();
+        else
+            emitEvaluation();
+        placeBuffers();
+        return std::move(m_program);
+    }
+
+private:
+    bool training() const { return m_program.purpose == Purpose::Training; }
+
+    int emit(Opcode opcode, Lane lane, OperationId operation = -1, int bucket = -1) {
+        Instruction instruction;
+        instruction.opcode = opcode;
+        instruction.lane = lane;
+        instruction.operation = operation;
+        instruction.bucket = bucket;
+        m_program.instructions.push_back(std::move(instruction));
+        return static_cast<int>(m_program.instructions.size()) - 1;
+    }
+
+    void emitEvaluation() {
+        emit(Opcode::LoadBatch, Lane::Compute);
+        for (std::size_t i = 0; i < m_graph.operations.size(); ++i)
+            emit(Opcode::Inference, Lane::Compute, static_cast<OperationId>(i));
+    }
+
+    void emitTraining() {
+        emit(Opcode::LoadBatch, Lane::Compute);
+        const auto count = static_cast<OperationId>(m_graph.operations.size());
+        for (OperationId i = 0; i < count; ++i)
+            emit(Opcode::Forward, Lane::Compute, i);
+        std::vector<int> waits;
+        std::size_t bucket = 0;
+        for (OperationId i = count - 1; i >= 0; --i) {
+            if (!needsBackward(i))
+                continue;
+            const int done = emit(Opcode::Backward, Lane::Compute, i);
+            for (; bucket < m_plan.buckets.size() && lastWriter(m_plan.buckets[bucket]) == i;
+                 ++bucket)
+                waits.push_back(
+                    emitReduction(Opcode::ReduceGradients, done, static_cast<int>(bucket)));
+        }
+        TRAINYARD_CHECK_EQ(bucket, m_plan.buckets.size());
+        const int last = static_cast<int>(m_program.instructions.size()) - 1;
+        waits.push_back(emitReduction(Opcode::ReduceSums, last, -1));
+        const int update = emit(Opcode::Update, Lane::Compute);
+        m_program.instructions[at(update)].waitsFor = std::move(waits);
+    }
+
+    int emitReduction(Opcode opcode, int after, int bucket) {
+        const int index = emit(opcode, Lane::Communication, -1, bucket);
+        m_program.instructions[at(index)].waitsFor = {after};
+        return index;
+    }
+
+    bool needsBackward(OperationId id) const {
+        const Operation& operation = m_graph.operations[at(id)];
+        if (!operation.parameters.empty())
+            return true;
+        return std::any_of(operation.inputs.begin(), operation.inputs.end(),
+                           [this](ValueId input) { return m_withGradient[at(input)]; });
+    }
+
+    /// The operation whose backward writes the bucket's last gradient: the earliest in the graph.
+    OperationId lastWriter(const Bucket& bucket) const {
+        for (std::size_t i = 0; i < m_graph.operations.size(); ++i)
+            for (const ParameterId parameter : m_graph.operations[i].parameters)
+                if (std::count(bucket.parameters.begin(), bucket.parameters.end(), parameter))
+                    return static_cast<OperationId>(i);
+        return -1;
+    }
+
+    std::size_t valueBytes(ValueId id) const {
+        const graph::ValueInfo& value = m_graph.values[at(id)];
+        return static_cast<std::size_t>(storedElements(value.shape, value.layout)) *
+               static_cast<std::size_t>(m_program.rows.count) * bytesOf(m_plan.type);
+    }
+
+    std::size_t savedBytes(OperationId id) const {
+        const Operation& operation = m_graph.operations[at(id)];
+        const int each = graph::traits(operation.kind).savedBytesPerElement;
+        if (each == 0 || !training() || !needsBackward(id))
+            return 0;
+        return valueBytes(operation.outputs.front()) / bytesOf(m_plan.type) *
+               static_cast<std::size_t>(each);
+    }
+
+    /// The forward result may overwrite the input: nobody reads the input afterwards.
+    bool runsInPlace(const Operation& operation) const {
+        if (!graph::traits(operation.kind).mayRunInPlace)
+            return false;
+        const graph::ValueInfo& input = m_graph.values[at(operation.inputs.front())];
+        const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
+        if (input.layout != output.layout)
+            return false;
+        if (operation.kind == graph::OperationKind::Flatten)
+            return true; // the same bytes under another shape
+        if (input.producer < 0 || input.consumers.size() != 1)
+            return false;
+        const Operation& producer = m_graph.operations[at(input.producer)];
+        return !training() || !graph::traits(producer.kind).readsOutput;
+    }
+
+    /// Backward may overwrite the output's gradient with the input's.
+    bool gradientInPlace(const Operation& operation) const {
+        if (!graph::traits(operation.kind).mayRunInPlace || operation.outputs.empty())
+            return false;
+        const graph::ValueInfo& input = m_graph.values[at(operation.inputs.front())];
+        const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
+        return input.layout == output.layout && input.consumers.size() == 1;
+    }
+
+    void placeBuffers() {
+        // Buffers are numbered: values, then gradients, then what operations save.
+        m_values = m_graph.values.size();
+        m_buffers = Buffers(2 * m_values + m_graph.operations.size());
+        m_program.addsToGradient.resize(m_graph.operations.size());
+        for (const Operation& operation : m_graph.operations) {
+            if (operation.outputs.empty())
+                continue;
+            const std::size_t in = at(operation.inputs.front());
+            const std::size_t out = at(operation.outputs.front());
+            if (runsInPlace(operation))
+                m_buffers.join(out, in);
+            if (training() && gradientInPlace(operation))
+                m_buffers.join(m_values + in, m_values + out);
+        }
+        for (std::size_t i = 0; i < m_values; ++i) {
+            m_buffers.setBytes(i, valueBytes(static_cast<ValueId>(i)));
+            if (m_withGradient[i])
+                m_buffers.setBytes(m_values + i, valueBytes(static_cast<ValueId>(i)));
+        }
+        for (std::size_t i = 0; i < m_graph.operations.size(); ++i)
+            m_buffers.setBytes(2 * m_values + i, savedBytes(static_cast<OperationId>(i)));
+        findLifetimes();
+        assignOffsets();
+    }
+
+    void findLifetimes() {
+        for (std::size_t i = 0; i < m_program.instructions.size(); ++i) {
+            const Instruction& instruction = m_program.instructions[i];
+            const int now = static_cast<int>(i);
+            if (instruction.opcode == Opcode::LoadBatch)
+                m_buffers.touch(at(m_graph.input), now);
+            else if (instruction.opcode == Opcode::Backward)
+                touchBackward(instruction.operation, now);
+            else if (instruction.operation >= 0)
+                touchForward(instruction.operation, now);
+        }
+    }
+
+    void touchForward(OperationId id, int now) {
+        const Operation& operation = m_graph.operations[at(id)];
+        for (const ValueId input : operation.inputs)
+            m_buffers.touch(at(input), now);
+        for (const ValueId output : operation.outputs)
+            m_buffers.touch(at(output), now);
+        m_buffers.touch(2 * m_values + at(id), now);
+    }
+
+    void touchBackward(OperationId id, int now) {
+        const Operation& operation = m_graph.operations[at(id)];
+        const graph::OperationTraits& traits = graph::traits(operation.kind);
+        for (const ValueId input : operation.inputs) {
+            if (traits.readsInput)
+                m_buffers.touch(at(input), now);
+            if (!m_withGradient[at(input)])
+                continue;
+            m_program.addsToGradient[at(id)].push_back(!m_written.insert(input).second);
+            m_buffers.touch(m_values + at(input), now);
+        }
+        m_program.addsToGradient[at(id)].resize(operation.inputs.size());
+        for (const ValueId output : operation.outputs) {
+            if (traits.readsOutput)
+                m_buffers.touch(at(output), now);
+            m_buffers.touch(m_values + at(output), now);
+        }
+        m_buffers.touch(2 * m_values + at(id), now);
+    }
+
+    void assignOffsets() {
+        const std::size_t count = 2 * m_values + m_graph.operations.size();
+        std::vector<Lifetime> lives(count);
+        for (std::size_t i = 0; i < count; ++i)
+            lives[i] = m_buffers.lifetime(i);
+        const ArenaLayout layout = layOut(lives);
+        m_program.activationBytes = layout.bytes;
+        const auto placement = [&](std::size_t id) {
+            const std::size_t owner = m_buffers.owner(id);
+            return Placement{layout.offsets[owner], lives[owner].bytes};
+        };
+        for (std::size_t i = 0; i < m_values; ++i) {
+            m_program.values.push_back(placement(i));
+            m_program.gradients.push_back(placement(m_values + i));
+        }
+        for (std::size_t i = 0; i < m_graph.operations.size(); ++i)
+            m_program.saved.push_back(placement(2 * m_values + i));
+    }
+
+    const Plan& m_plan;
+    const Graph& m_graph;
+    std::vector<bool> m_withGradient;
+    Program m_program;
+    std::size_t m_values = 0;
+    Buffers m_buffers{0};
+    std::set<ValueId> m_written;
+};
+
+} // namespace
+
+std::string_view name(Opcode opcode) {
+    switch (opcode) {
+    case Opcode::LoadBatch:
+        return "load batch";
+    case Opcode::Forward:
+        return "forward";
+    case Opcode::Backward:
+        return "backward";
+    case Opcode::Inference:
+        return "inference";
+    case Opcode::ReduceGradients:
+        return "all-reduce gradients";
+    case Opcode::ReduceSums:
+        return "all-reduce sums";
+    case Opcode::Update:
+        return "update";
+    }
+    return "?";
+}
+
+std::vector<bool> valuesWithGradient(const Graph& graph) {
+    std::vector<bool> with(graph.values.size(), false);
+    for (const Operation& operation : graph.operations) {
+        bool any = !operation.parameters.empty();
+        for (const ValueId input : operation.inputs)
+            any = any || with[at(input)];
+        for (const ValueId output : operation.outputs)
+            with[at(output)] = any;
+    }
+    return with;
+}
+
+Program compileProgram(const Plan& plan, int rank, Purpose purpose, std::int64_t batchRows) {
+    return Compiler(plan, rank, purpose, batchRows).run();
+}
+
+} // namespace trainyard::plan

@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Program: what one rank does for one batch, as a flat list of instructions over memory that is
+// laid out beforehand. Collectives are instructions like any other, so the order and the sizes on
+// all ranks agree by construction, and the number of an instruction is the tag of its message.
+#pragma once
+
+#include "engine/plan/plan.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard::plan {
+
+enum class Opcode : std::uint8_t {
+    LoadBatch,       ///< inputs and labels of this rank's rows
+    Forward,         ///< of `operation`, training
+    Backward,        ///< of `operation`
+    Inference,       ///< of `operation`, without leaving anything for backward
+    ReduceGradients, ///< sum of `bucket` over all ranks
+    ReduceSums,      ///< loss, correct rows and the wish to stop, over all ranks
+    Update           ///< clip and apply the optimizer to all parameters
+};
+std::string_view name(Opcode opcode);
+
+/// Which queue runs it. Instructions of one lane run in order.
+enum class Lane : std::uint8_t { Compute, Communication };
+
+struct Instruction {
+    Opcode opcode = Opcode::LoadBatch;
+    Lane lane = Lane::Compute;
+    graph::OperationId operation = -1;
+    int bucket = -1;
+    /// Instructions of the other lane that must be done before this one starts.
+    std::vector<int> waitsFor;
+};
+
+/// A buffer of the activation arena; bytes 0: there is none.
+struct Placement {
+    std::size_t offset = 0;
+    std::size_t bytes = 0;
+    bool operator==(const Placement&) const = default;
+};
+
+enum class Purpose : std::uint8_t { Training, Evaluation };
+
+struct Program {
+    Purpose purpose = Purpose::Training;
+    std::int64_t batchRows = 0; ///< global
+    RowRange rows;              ///< of this rank
+    std::vector<Instruction> instructions;
+
+    std::size_t activationBytes = 0;
+    std::vector<Placement> values;    ///< by ValueId; values that run in place share one
+    std::vector<Placement> gradients; ///< by ValueId
+    std::vector<Placement> saved;     ///< by OperationId
+    /// By OperationId, then input: backward adds to the gradient instead of writing it.
+    std::vector<std::vector<bool>> addsToGradient;
+};
+
+/// The gradient of this value is asked for (something before it has parameters).
+std::vector<bool> valuesWithGradient(const graph::Graph& graph);
+
+/// For a batch of `batchRows` rows over all ranks.
+Program compileProgram(const Plan& plan, int rank, Purpose purpose, std::int64_t batchRows);
+
+} // namespace trainyard::plan
