@@ -165,7 +165,7 @@ void checkSpec(const spec::DataSpec& data, Problems& problems) {
             Error(Message("The share of the training samples kept for validation is %1, "
                           "but must be at least 0 and below 1.",
                           {shortest(fraction)}),
-                  "data.validation_fraction", Message("Choose for example 0.1.")));
+                  "data.validation.fraction", Message("Choose for example 0.1.")));
 }
 
 } // namespace
@@ -191,7 +191,7 @@ DataOutcome openData(const spec::DataSpec& data, std::uint64_t seed, std::int64_
     if (training && split && training->count < 2)
         outcome.problems.push_back(
             Error(Message("One sample cannot be split into training and validation."),
-                  "data.validation_fraction", Message("Set it to 0, or choose larger files.")));
+                  "data.validation.fraction", Message("Set it to 0, or choose larger files.")));
     if (!outcome.problems.empty())
         return outcome;
 
