@@ -5,12 +5,14 @@
 // exit codes and the shared status page.
 //
 // A rank is `trainyard-worker rank --run-folder DIR --rank R --world-size N --threads T` with
-//   fd 3: event pipe to the supervisor, whole frames (spec/frame.h) with sequence 0, written at once
-//   fd 4: status page, a memfd of statusPageBytes(N) bytes, mapped shared by all ranks and the supervisor
-//   fd 5: collective segment, an empty memfd; each rank sets the same size and maps it (comm/shm)
+//   fd 3: event pipe to the supervisor, whole frames (spec/frame.h) with sequence 0, written at
+//   once fd 4: status page, a memfd of statusPageBytes(N) bytes, mapped shared by all ranks and the
+//   supervisor fd 5: collective segment, an empty memfd; each rank sets the same size and maps it
+//   (comm/shm)
 // stdout and stderr are pipes that the supervisor journals as log lines.
-// The supervisor writes the first (Hello, RanksStarted) and the last (final StateChanged) events; rank 0
-// writes Schedule, StateChanged{Running}, Metrics and Summary; any rank may write Log and Failure.
+// The supervisor writes the first (Hello, RanksStarted) and the last (final StateChanged) events;
+// rank 0 writes Schedule, StateChanged{Running}, Metrics and Summary; any rank may write Log and
+// Failure.
 #pragma once
 
 #include <atomic>
@@ -26,10 +28,10 @@ inline constexpr int kSegmentFd = 5;
 /// Exit codes of a rank. Death by a signal or any other code is reported by the supervisor from the
 /// status page.
 enum class RankExit : int {
-    Done = 0,       ///< finished, or stopped as asked
-    Failed = 3,     ///< a Failure event has been sent
-    Diverged = 4,   ///< non-finite loss or gradients; a Failure event has been sent
-    PeerLost = 5    ///< a collective failed because of another rank: not the cause, only a victim
+    Done = 0,     ///< finished, or stopped as asked
+    Failed = 3,   ///< a Failure event has been sent
+    Diverged = 4, ///< non-finite loss or gradients; a Failure event has been sent
+    PeerLost = 5  ///< a collective failed because of another rank: not the cause, only a victim
 };
 
 enum class RankPhase : std::uint32_t { Starting = 0, Training = 1, Validating = 2, Done = 3 };
@@ -42,12 +44,14 @@ struct alignas(64) RankStatus {
     std::atomic<std::int64_t> timeNs{0}; ///< CLOCK_MONOTONIC of the last change
     std::atomic<std::uint32_t> phase{0};
     std::atomic<std::uint32_t> pid{0};
-    char layer[32] = {}; ///< of the current instruction, zero-terminated, may be torn: only for people
+    char layer[32] =
+        {}; ///< of the current instruction, zero-terminated, may be torn: only for people
 };
 static_assert(sizeof(RankStatus) == 64);
 
 struct alignas(64) StatusHeader {
-    /// Set by the supervisor: end after the current step. The ranks agree on the step by a reduction.
+    /// Set by the supervisor: end after the current step. The ranks agree on the step by a
+    /// reduction.
     std::atomic<std::uint32_t> stopRequested{0};
     /// Set by the supervisor when a rank is lost: leave every wait at once.
     std::atomic<std::uint32_t> abort{0};

@@ -1,0 +1,299 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/runtime/executor.h"
+
+#include "engine/base/check.h"
+#include "engine/base/number_text.h"
+#include "engine/runtime/initial_weights.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+namespace trainyard::engine {
+
+namespace {
+
+std::size_t at(std::int32_t id) {
+    return static_cast<std::size_t>(id);
+}
+
+std::int64_t monotonicNs() {
+    return std::chrono::duration_cast<std::chrono::nanoseconds>(
+               std::chrono::steady_clock::now().time_since_epoch())
+        .count();
+}
+
+/// Batches of these sizes occur, largest first.
+std::vector<std::pair<plan::Purpose, std::int64_t>> batchSizes(const plan::Plan& plan) {
+    std::vector<std::pair<plan::Purpose, std::int64_t>> sizes;
+    const auto add = [&](plan::Purpose purpose, std::int64_t rows) {
+        const std::pair<plan::Purpose, std::int64_t> size{purpose, rows};
+        if (rows > 0 && !std::count(sizes.begin(), sizes.end(), size))
+            sizes.push_back(size);
+    };
+    add(plan::Purpose::Training, plan.rowsOfStep(0));
+    add(plan::Purpose::Training, plan.rowsOfStep(plan.stepsPerEpoch - 1));
+    add(plan::Purpose::Evaluation, std::min(plan.batch, plan.data.validationSamples));
+    add(plan::Purpose::Evaluation, plan.data.validationSamples % plan.batch);
+    return sizes;
+}
+
+} // namespace
+
+Executor::Executor(const Parts& parts) : m_parts(parts) {}
+
+Result<std::unique_ptr<Executor>> Executor::make(const Parts& parts) {
+    std::unique_ptr<Executor> executor(new Executor(parts));
+    if (Result<void> allocated = executor->allocate(); !allocated)
+        return allocated.error();
+    executor->initializeParameters();
+    for (const auto& [purpose, rows] : batchSizes(parts.plan)) {
+        Compiled& compiled = executor->m_compiled[{purpose, rows}];
+        compiled.program = plan::compileProgram(parts.plan, parts.rank, purpose, rows);
+        for (const plan::Instruction& instruction : compiled.program.instructions)
+            compiled.kernels.push_back(executor->makeKernel(compiled.program, instruction));
+    }
+    return executor;
+}
+
+Result<void> Executor::allocate() {
+    const plan::Plan& plan = m_parts.plan;
+    const std::size_t bytes = plan.arenaElements * bytesOf(plan.type);
+    TRAINYARD_CHECK_EQ(m_parts.optimizer.slots(), plan.optimizerSlots);
+    m_parameters = Arena(bytes);
+    auto gradients = m_parts.communicator.allocateReducible(bytes);
+    if (!gradients)
+        return gradients.error();
+    m_gradients = *gradients;
+    for (int slot = 0; slot < plan.optimizerSlots; ++slot) {
+        m_slots.emplace_back(bytes);
+        m_slotPointers.push_back(m_slots.back().data());
+    }
+    std::size_t activations = 0;
+    std::int64_t rows = 0;
+    for (const auto& [purpose, batchRows] : batchSizes(plan)) {
+        const plan::Program program = plan::compileProgram(plan, m_parts.rank, purpose, batchRows);
+        activations = std::max(activations, program.activationBytes);
+        rows = std::max(rows, program.rows.count);
+    }
+    m_activations = Arena(activations);
+    m_labels.assign(static_cast<std::size_t>(rows), 0);
+    return {};
+}
+
+void Executor::initializeParameters() {
+    const plan::Plan& plan = m_parts.plan;
+    for (std::size_t i = 0; i < plan.graph.parameters.size(); ++i) {
+        const graph::ParameterInfo& info = plan.graph.parameters[i];
+        const auto id = static_cast<graph::ParameterId>(i);
+        initialize(info, id, m_parts.seed, plan.type, parameter(m_parameters.data(), id).data);
+        m_ranges.push_back({plan.parameterOffset[i],
+                            static_cast<std::size_t>(elementCount(info.shape)), info.decays});
+    }
+    std::sort(m_ranges.begin(), m_ranges.end(),
+              [](const ParameterRange& a, const ParameterRange& b) { return a.first < b.first; });
+}
+
+Operand Executor::activation(const plan::Placement& placement, graph::ValueId value) const {
+    const graph::ValueInfo& info = m_parts.plan.graph.values[at(value)];
+    return {m_activations.data() + placement.offset, info.shape, info.layout};
+}
+
+Operand Executor::parameter(std::byte* arena, graph::ParameterId id) const {
+    const plan::Plan& plan = m_parts.plan;
+    return {arena + plan.parameterOffset[at(id)] * bytesOf(plan.type),
+            plan.graph.parameters[at(id)].shape, Layout::Plain};
+}
+
+KernelRequest Executor::requestFor(const plan::Program& program,
+                                   const plan::Instruction& instruction) {
+    const graph::Operation& operation = m_parts.plan.graph.operations[at(instruction.operation)];
+    const graph::OperationTraits& traits = graph::traits(operation.kind);
+    const bool backward = instruction.opcode == plan::Opcode::Backward;
+    KernelRequest request;
+    request.kind = operation.kind;
+    request.attributes = operation.attributes;
+    request.direction = backward                                        ? Direction::Backward
+                        : instruction.opcode == plan::Opcode::Inference ? Direction::Inference
+                                                                        : Direction::Forward;
+    request.type = m_parts.plan.type;
+    request.rows = program.rows.count;
+    const std::vector<bool> withGradient = plan::valuesWithGradient(m_parts.plan.graph);
+    for (const graph::ValueId input : operation.inputs) {
+        Operand operand = activation(program.values[at(input)], input);
+        Operand gradient = activation(program.gradients[at(input)], input);
+        if (backward && !traits.readsInput)
+            operand.data = nullptr;
+        if (!withGradient[at(input)])
+            gradient.data = nullptr;
+        request.inputs.push_back(std::move(operand));
+        if (backward)
+            request.inputGradients.push_back(std::move(gradient));
+    }
+    for (const graph::ValueId output : operation.outputs) {
+        Operand operand = activation(program.values[at(output)], output);
+        if (backward && !traits.readsOutput)
+            operand.data = nullptr;
+        request.outputs.push_back(std::move(operand));
+        if (backward)
+            request.outputGradients.push_back(activation(program.gradients[at(output)], output));
+    }
+    for (const graph::ParameterId id : operation.parameters) {
+        request.parameters.push_back(parameter(m_parameters.data(), id));
+        if (backward)
+            request.parameterGradients.push_back(parameter(m_gradients.data(), id));
+    }
+    if (backward)
+        request.addToInputGradient = program.addsToGradient[at(instruction.operation)];
+    if (program.saved[at(instruction.operation)].bytes > 0)
+        request.saved = m_activations.data() + program.saved[at(instruction.operation)].offset;
+    if (operation.kind == graph::OperationKind::SoftmaxCrossEntropy) {
+        request.labels = m_labels.data();
+        request.lossSums = m_lossSums.data();
+    }
+    return request;
+}
+
+std::unique_ptr<Kernel> Executor::makeKernel(const plan::Program& program,
+                                             const plan::Instruction& instruction) {
+    if (instruction.operation < 0)
+        return nullptr;
+    return m_parts.backend.compile(requestFor(program, instruction));
+}
+
+Executor::Compiled& Executor::compiled(plan::Purpose purpose, std::int64_t batchRows) {
+    const auto found = m_compiled.find({purpose, batchRows});
+    TRAINYARD_CHECK_MSG(found != m_compiled.end(), std::to_string(batchRows));
+    return found->second;
+}
+
+void Executor::note(const plan::Instruction& instruction, std::int64_t index) {
+    RankStatus* status = m_parts.status;
+    if (!status)
+        return;
+    if (instruction.operation >= 0) {
+        const std::string& layer = m_parts.plan.graph.operations[at(instruction.operation)].layer;
+        const std::size_t length = std::min(layer.size(), sizeof status->layer - 1);
+        std::memcpy(status->layer, layer.data(), length);
+        status->layer[length] = '\0';
+    }
+    status->instruction.store(index, std::memory_order_relaxed);
+    status->timeNs.store(monotonicNs(), std::memory_order_release);
+}
+
+Result<void> Executor::runCollective(const plan::Instruction& instruction, std::uint32_t tag,
+                                     BatchSums& sums) {
+    if (instruction.opcode == plan::Opcode::ReduceSums) {
+        sums.loss = m_lossSums[0];
+        sums.correct = m_lossSums[1];
+        return reduce(sums, tag);
+    }
+    const plan::Bucket& bucket = m_parts.plan.buckets[at(instruction.bucket)];
+    std::byte* first = m_gradients.data() + bucket.firstElement * bytesOf(m_parts.plan.type);
+    return m_parts.communicator.allReduceSum(first, bucket.elements, m_parts.plan.type, tag);
+}
+
+Result<void> Executor::reduce(BatchSums& sums, std::uint32_t tag) {
+    if (m_parts.communicator.worldSize() == 1)
+        return {};
+    std::array<double, 4> values = {sums.loss, sums.correct, sums.rows,
+                                    sums.stopRequested ? 1.0 : 0.0};
+    if (auto reduced =
+            m_parts.communicator.allReduceSum(values.data(), values.size(), DType::Fp64, tag);
+        !reduced)
+        return reduced;
+    sums = {values[0], values[1], values[2], values[3] > 0};
+    return {};
+}
+
+void Executor::update(const StepInput& input, StepResult& result) {
+    const plan::Plan& plan = m_parts.plan;
+    result.gradientNorm = norm(plan.type, m_gradients.data(), plan.arenaElements);
+    result.finite = std::isfinite(result.gradientNorm) && std::isfinite(result.sums.loss);
+    if (!result.finite)
+        return;
+    UpdateContext context;
+    context.update = input.step + 1;
+    context.learningRate = input.learningRate;
+    if (input.clipNorm && result.gradientNorm > *input.clipNorm)
+        context.gradientScale = *input.clipNorm / result.gradientNorm;
+    m_parts.optimizer.update(context, plan.type, plan.arenaElements, m_ranges, m_parameters.data(),
+                             m_gradients.data(), m_slotPointers);
+}
+
+Result<StepResult> Executor::trainStep(std::int64_t batchRows, const StepInput& input,
+                                       const LoadBatch& load) {
+    Compiled& compiled = this->compiled(plan::Purpose::Training, batchRows);
+    const plan::Program& program = compiled.program;
+    const StepContext context{m_parts.seed, input.step, program.rows.first, batchRows};
+    StepResult result;
+    result.sums.rows = static_cast<double>(program.rows.count);
+    // Read once a step: the ranks agree on it by the reduction.
+    result.sums.stopRequested =
+        m_parts.statusHeader && m_parts.statusHeader->stopRequested.load() != 0;
+    m_lossSums = {};
+    if (m_parts.status)
+        m_parts.status->step.store(input.step, std::memory_order_relaxed);
+
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+        const plan::Instruction& instruction = program.instructions[i];
+        note(instruction, static_cast<std::int64_t>(i));
+        switch (instruction.opcode) {
+        case plan::Opcode::LoadBatch:
+            load(m_activations.data() + program.values[at(m_parts.plan.graph.input)].offset,
+                 m_labels.data());
+            break;
+        case plan::Opcode::Forward:
+        case plan::Opcode::Backward:
+        case plan::Opcode::Inference:
+            compiled.kernels[i]->run(context);
+            break;
+        case plan::Opcode::ReduceGradients:
+        case plan::Opcode::ReduceSums:
+            if (auto done = runCollective(instruction, static_cast<std::uint32_t>(i), result.sums);
+                !done)
+                return done.error();
+            break;
+        case plan::Opcode::Update:
+            update(input, result);
+            break;
+        }
+    }
+    return result;
+}
+
+void Executor::evaluate(std::int64_t batchRows, BatchSums& sums, const LoadBatch& load) {
+    Compiled& compiled = this->compiled(plan::Purpose::Evaluation, batchRows);
+    const plan::Program& program = compiled.program;
+    const StepContext context{m_parts.seed, 0, program.rows.first, batchRows};
+    m_lossSums = {};
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+        note(program.instructions[i], static_cast<std::int64_t>(i));
+        if (program.instructions[i].opcode == plan::Opcode::LoadBatch)
+            load(m_activations.data() + program.values[at(m_parts.plan.graph.input)].offset,
+                 m_labels.data());
+        else
+            compiled.kernels[i]->run(context);
+    }
+    sums.loss += m_lossSums[0];
+    sums.correct += m_lossSums[1];
+    sums.rows += static_cast<double>(program.rows.count);
+}
+
+std::span<const std::byte> Executor::parameters() const {
+    return {m_parameters.data(), m_parts.plan.arenaElements * bytesOf(m_parts.plan.type)};
+}
+
+plan::MemoryByClass Executor::memory() const {
+    plan::MemoryByClass memory;
+    memory.parameters = m_parameters.bytes();
+    memory.gradients = m_gradients.size();
+    for (const Arena& slot : m_slots)
+        memory.optimizer += slot.bytes();
+    memory.activations = m_activations.bytes();
+    return memory;
+}
+
+} // namespace trainyard::engine

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/runtime/inspect.h"
+
+#include "engine/data/dataset.h"
+#include "engine/runtime/machine.h"
+#include "engine/spec/experiment_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include <thread>
+
+namespace trainyard::engine {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json toJson(const Message& message) {
+    return {{"format", message.format}, {"arguments", message.arguments}};
+}
+
+Json toJson(const Problems& problems) {
+    Json list = Json::array();
+    for (const Error& problem : problems)
+        list.push_back({{"where", problem.where},
+                        {"what", toJson(problem.what)},
+                        {"cure", toJson(problem.cure)}});
+    return list;
+}
+
+Json toJson(const DatasetInfo& info) {
+    return {{"samples", info.samples}, {"shape", info.sampleShape},
+            {"classes", info.classes}, {"class_counts", info.classCounts},
+            {"mean", info.mean},       {"deviation", info.deviation}};
+}
+
+/// Scores the model ends in; 0 when its shapes do not fit.
+std::int64_t classesOf(const spec::ModelSpec& model) {
+    const graph::BuiltGraph built = graph::buildGraph(model, 0);
+    if (!built.problems.empty())
+        return 0;
+    return built.graph.values[static_cast<std::size_t>(built.graph.logits)].shape.front();
+}
+
+} // namespace
+
+std::string inspectExperiment(std::string_view experimentJson) {
+    const spec::ParsedExperiment parsed = spec::parseExperiment(experimentJson);
+    const spec::Experiment& experiment = parsed.experiment;
+    Problems problems = parsed.problems;
+    Json data = nullptr;
+    // The data is worth a look even when the model is not finished.
+    if (!experiment.data.train.empty()) {
+        DataOutcome outcome =
+            openData(experiment.data, experiment.training.seed, classesOf(experiment.model));
+        problems.insert(problems.end(), outcome.problems.begin(), outcome.problems.end());
+        if (outcome.data.training) {
+            const auto& validation = outcome.data.validation;
+            data = {{"train", toJson(outcome.data.training->info())},
+                    {"validation", validation ? toJson(validation->info()) : Json(nullptr)}};
+        }
+    }
+    const Json json = {
+        {"format", "trainyard.inspect/1"},
+        {"problems", toJson(problems)},
+        {"data", std::move(data)},
+        {"machine",
+         {{"cores", std::max(1u, std::thread::hardware_concurrency())},
+          {"blocked_pictures", machineFacts(experiment.precision).blockedPictures}}}};
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+} // namespace trainyard::engine

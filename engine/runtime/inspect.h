@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Looks at what an experiment names on this machine before anything is started: the data files,
+// their statistics, and everything that is wrong.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace trainyard::engine {
+
+/// One JSON object, "trainyard.inspect/1":
+/// {"problems": [{"where", "what": {"format", "arguments"}, "cure": {...}}],
+///  "data": {"train": {"samples", "shape", "classes", "class_counts", "mean", "deviation"},
+///           "validation": {...} or null} or null,
+///  "machine": {"cores", "blocked_pictures"}}
+std::string inspectExperiment(std::string_view experimentJson);
+
+} // namespace trainyard::engine

@@ -1,0 +1,400 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/runtime/rank_session.h"
+
+#include "engine/base/number_text.h"
+#include "engine/comm/communicator.h"
+#include "engine/data/dataset.h"
+#include "engine/data/loader.h"
+#include "engine/data/sampler.h"
+#include "engine/plan/plan.h"
+#include "engine/runtime/executor.h"
+#include "engine/runtime/machine.h"
+#include "engine/runtime/speed_meter.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <new>
+#include <unistd.h>
+
+namespace trainyard::engine {
+
+namespace {
+
+/// Tags above any instruction number.
+constexpr std::uint32_t kPlanTag = 0x80000000u;
+constexpr std::uint32_t kValidationTag = 0x80000001u;
+
+/// Ends the session with an exit code after its event was sent.
+struct SessionEnd {
+    RankExit exit;
+};
+
+class RankSession {
+public:
+    RankSession(const spec::Experiment& experiment, RankEnvironment& environment)
+        : m_experiment(experiment), m_environment(environment) {}
+
+    RankExit run() {
+        setPhase(RankPhase::Starting);
+        openTrainingData();
+        makeThePlan();
+        meetTheOthers();
+        buildExecutor();
+        announce();
+        train();
+        setPhase(RankPhase::Done);
+        return RankExit::Done;
+    }
+
+    [[noreturn]] void fail(const Error& error, RankExit exit = RankExit::Failed) {
+        spec::Failure failure;
+        failure.rank = m_environment.rank;
+        failure.pid = ::getpid();
+        failure.device = device();
+        failure.what = error.where.empty()
+                           ? error.what
+                           : Message{"%1", {error.where + ": " + error.what.text()}};
+        failure.cure = error.cure;
+        if (const RankStatus* status = this->status()) {
+            failure.step = status->step.load();
+            failure.instruction = status->instruction.load();
+            failure.layer = status->layer;
+        }
+        m_environment.events.send(failure);
+        throw SessionEnd{exit};
+    }
+
+private:
+    bool isFirst() const { return m_environment.rank == 0; }
+
+    RankStatus* status() const {
+        return m_environment.status ? &m_environment.status->rank(m_environment.rank) : nullptr;
+    }
+
+    std::string device() const {
+        const auto index = static_cast<std::size_t>(m_environment.rank);
+        return index < m_experiment.devices.size() ? m_experiment.devices[index]
+                                                   : "cpu:" + std::to_string(m_environment.rank);
+    }
+
+    void setPhase(RankPhase phase) {
+        if (RankStatus* status = this->status())
+            status->phase.store(static_cast<std::uint32_t>(phase));
+    }
+
+    void log(spec::LogLevel level, Message text) {
+        m_environment.events.send(spec::Log{level, m_environment.rank, std::move(text)});
+    }
+
+    void failOn(const Problems& problems) {
+        if (problems.empty())
+            return;
+        for (std::size_t i = 1; i < problems.size(); ++i)
+            log(spec::LogLevel::Error, {"%1", {problems[i].sentence()}});
+        fail(problems.front());
+    }
+
+    /// A collective that failed is another rank's doing; the supervisor knows whose.
+    void check(const Result<void>& result) {
+        if (result)
+            return;
+        log(spec::LogLevel::Error, {"%1", {result.error().sentence()}});
+        throw SessionEnd{RankExit::PeerLost};
+    }
+
+    void openTrainingData() {
+        const graph::BuiltGraph built = graph::buildGraph(m_experiment.model, 0);
+        failOn(built.problems);
+        const auto logits = static_cast<std::size_t>(built.graph.logits);
+        const std::int64_t classes = built.graph.values[logits].shape.front();
+        DataOutcome outcome = openData(m_experiment.data, m_experiment.training.seed, classes);
+        failOn(outcome.problems);
+        m_data = std::move(outcome.data);
+    }
+
+    void makeThePlan() {
+        plan::DataCounts counts;
+        counts.trainSamples = m_data.training->info().samples;
+        counts.validationSamples = m_data.validation ? m_data.validation->info().samples : 0;
+        counts.sampleShape = m_data.training->info().sampleShape;
+        counts.classes = m_data.training->info().classes;
+        m_backend = makeBackend(m_experiment.precision, m_environment.threads);
+        plan::PlanOutcome outcome =
+            plan::makePlan(m_experiment, counts, machineFacts(m_experiment.precision));
+        failOn(outcome.problems);
+        m_plan = std::move(outcome.plan);
+    }
+
+    void meetTheOthers() {
+        CommunicatorOptions options;
+        options.rank = m_environment.rank;
+        options.worldSize = m_environment.worldSize;
+        options.deadline = m_environment.deadline;
+        options.status = m_environment.status;
+        auto communicator = makeCommunicator(options);
+        if (!communicator) {
+            log(spec::LogLevel::Error, {"%1", {communicator.error().sentence()}});
+            throw SessionEnd{RankExit::PeerLost};
+        }
+        m_communicator = std::move(*communicator);
+        std::uint64_t hash = m_plan.hash;
+        check(m_communicator->broadcast(&hash, sizeof hash, 0, kPlanTag));
+        if (hash != m_plan.hash)
+            fail({{"This rank's plan differs from rank 0's."},
+                  "",
+                  {"Check that all ranks read the same data files and run the same version."}});
+    }
+
+    Result<std::unique_ptr<Communicator>> makeCommunicator(const CommunicatorOptions& options) {
+        if (options.worldSize == 1)
+            return makeSingleCommunicator();
+        const bool gloo = m_experiment.parallel.transport == "gloo" || m_environment.segmentFd < 0;
+        if (gloo)
+            return makeGlooCommunicator(options, m_environment.runFolder + "/rendezvous",
+                                        "127.0.0.1");
+        return makeSharedMemoryCommunicator(options, m_environment.segmentFd);
+    }
+
+    void buildExecutor() {
+        auto optimizer = makeOptimizer(m_experiment.training.optimizer);
+        if (!optimizer)
+            fail(optimizer.error());
+        m_optimizer = std::move(*optimizer);
+        Executor::Parts parts{.plan = m_plan,
+                              .rank = m_environment.rank,
+                              .seed = m_experiment.training.seed,
+                              .backend = *m_backend,
+                              .communicator = *m_communicator,
+                              .optimizer = *m_optimizer,
+                              .status = status(),
+                              .statusHeader =
+                                  m_environment.status ? &m_environment.status->header() : nullptr};
+        auto executor = Executor::make(parts);
+        if (!executor)
+            fail(executor.error());
+        m_executor = std::move(*executor);
+    }
+
+    void announce() {
+        if (!isFirst())
+            return;
+        spec::Schedule schedule;
+        schedule.planHash = m_plan.hash;
+        schedule.steps = m_plan.steps;
+        schedule.stepsPerEpoch = m_plan.stepsPerEpoch;
+        schedule.epochs = m_experiment.training.epochs;
+        schedule.trainSamples = m_plan.data.trainSamples;
+        schedule.validationSamples = m_plan.data.validationSamples;
+        m_environment.events.send(schedule);
+        m_environment.events.send(spec::StateChanged{spec::RunState::Running, {}});
+    }
+
+    /// Samples of this rank's rows of a step, in the order of the epoch's shuffle.
+    void samplesOfStep(std::int64_t step, std::vector<std::int64_t>& samples) const {
+        const std::int64_t epoch = step / m_plan.stepsPerEpoch;
+        const std::int64_t index = step % m_plan.stepsPerEpoch;
+        const plan::RowRange rows =
+            plan::rowsOfRank(m_plan.rowsOfStep(index), m_environment.rank, m_plan.worldSize);
+        for (std::int64_t row = 0; row < rows.count; ++row)
+            samples.push_back(sampleAt(m_experiment.training.seed, epoch,
+                                       index * m_plan.batch + rows.first + row,
+                                       m_plan.data.trainSamples));
+    }
+
+    void validationSamplesOfStep(std::int64_t step, std::vector<std::int64_t>& samples) const {
+        const plan::RowRange rows =
+            plan::rowsOfRank(validationRows(step), m_environment.rank, m_plan.worldSize);
+        for (std::int64_t row = 0; row < rows.count; ++row)
+            samples.push_back(step * m_plan.batch + rows.first + row);
+    }
+
+    std::int64_t validationRows(std::int64_t step) const {
+        return std::min(m_plan.batch, m_plan.data.validationSamples - step * m_plan.batch);
+    }
+
+    std::int64_t largestRows() const {
+        return plan::rowsOfRank(m_plan.batch, 0, m_plan.worldSize).count;
+    }
+
+    LoadBatch loadFrom(BatchLoader& loader) const {
+        const std::size_t rowBytes =
+            static_cast<std::size_t>(elementCount(m_plan.data.sampleShape)) * bytesOf(m_plan.type);
+        return [&loader, rowBytes](void* inputs, std::int32_t* labels) {
+            const Batch* batch = loader.next();
+            TRAINYARD_CHECK(batch != nullptr);
+            const auto rows = static_cast<std::size_t>(batch->rows);
+            if (rows == 0)
+                return;
+            std::memcpy(inputs, batch->inputs, rows * rowBytes);
+            std::copy_n(batch->labels.begin(), rows, labels);
+        };
+    }
+
+    void train() {
+        setPhase(RankPhase::Training);
+        BatchLoader loader(
+            *m_data.training, m_plan.type, largestRows(),
+            [this](std::int64_t step, std::vector<std::int64_t>& samples) {
+                samplesOfStep(step, samples);
+            },
+            0, m_plan.steps);
+        const LoadBatch load = loadFrom(loader);
+        const spec::TrainingSpec& training = m_experiment.training;
+        SpeedMeter speed;
+        const auto begin = std::chrono::steady_clock::now();
+        bool stopped = false;
+        std::int64_t step = 0;
+        while (step < m_plan.steps && !stopped) {
+            StepInput input;
+            input.step = step;
+            input.learningRate =
+                learningRateAt(training.optimizer, training.schedule, step + 1, m_plan.steps);
+            input.clipNorm = training.clipNorm;
+            Result<StepResult> result =
+                m_executor->trainStep(m_plan.rowsOfStep(step % m_plan.stepsPerEpoch), input, load);
+            if (!result)
+                check(result.error());
+            if (!result->finite)
+                reportDivergence(step + 1, *result);
+            ++step;
+            speed.add(result->sums.rows);
+            reportStep(step, *result, input.learningRate, speed);
+            stopped = result->sums.stopRequested;
+            const bool epochEnd = step % m_plan.stepsPerEpoch == 0 || step == m_plan.steps;
+            if (epochEnd && m_data.validation) {
+                validate(step);
+                speed.pause();
+            }
+        }
+        m_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        summarize(step, speed);
+    }
+
+    double epochsAt(std::int64_t step) const {
+        const std::int64_t whole = step / m_plan.stepsPerEpoch;
+        const std::int64_t rest = step % m_plan.stepsPerEpoch;
+        return static_cast<double>(whole) + static_cast<double>(rest * m_plan.batch) /
+                                                static_cast<double>(m_plan.data.trainSamples);
+    }
+
+    spec::Metrics metricsAt(std::int64_t step) const {
+        spec::Metrics metrics;
+        metrics.step = step;
+        metrics.epoch = epochsAt(step);
+        metrics.samples = step / m_plan.stepsPerEpoch * m_plan.data.trainSamples +
+                          step % m_plan.stepsPerEpoch * m_plan.batch;
+        return metrics;
+    }
+
+    void reportStep(std::int64_t step, const StepResult& result, double learningRate,
+                    const SpeedMeter& speed) {
+        if (!isFirst())
+            return;
+        m_trainLoss = result.sums.loss / result.sums.rows;
+        spec::Metrics metrics = metricsAt(step);
+        metrics.values = {{spec::metric::kTrainLoss, m_trainLoss},
+                          {spec::metric::kTrainAccuracy, result.sums.correct / result.sums.rows},
+                          {spec::metric::kLearningRate, learningRate},
+                          {spec::metric::kGradientNorm, result.gradientNorm}};
+        if (speed.samplesPerSecond() > 0)
+            metrics.values.emplace_back(spec::metric::kSamplesPerSecond, speed.samplesPerSecond());
+        m_environment.events.send(metrics);
+    }
+
+    [[noreturn]] void reportDivergence(std::int64_t step, const StepResult& result) {
+        if (!isFirst())
+            throw SessionEnd{RankExit::Diverged};
+        const double loss = result.sums.loss / result.sums.rows;
+        spec::Metrics metrics = metricsAt(step);
+        metrics.values = {{spec::metric::kTrainLoss, loss},
+                          {spec::metric::kGradientNorm, result.gradientNorm}};
+        m_environment.events.send(metrics);
+        fail({{"Training diverged at step %1: loss %2, gradient norm %3.",
+               {grouped(step), rounded(loss, 6), rounded(result.gradientNorm, 6)}},
+              "",
+              {"Lower the learning rate, add warm-up steps or set training.clip_norm. The "
+               "parameters of step %1 were kept.",
+               {grouped(step - 1)}}},
+             RankExit::Diverged);
+    }
+
+    void validate(std::int64_t step) {
+        setPhase(RankPhase::Validating);
+        const std::int64_t batches =
+            (m_plan.data.validationSamples + m_plan.batch - 1) / m_plan.batch;
+        BatchLoader loader(
+            *m_data.validation, m_plan.type, largestRows(),
+            [this](std::int64_t batch, std::vector<std::int64_t>& samples) {
+                validationSamplesOfStep(batch, samples);
+            },
+            0, batches);
+        const LoadBatch load = loadFrom(loader);
+        BatchSums sums;
+        for (std::int64_t batch = 0; batch < batches; ++batch)
+            m_executor->evaluate(validationRows(batch), sums, load);
+        check(m_executor->reduce(sums, kValidationTag));
+        TRAINYARD_CHECK_EQ(static_cast<std::int64_t>(sums.rows), m_plan.data.validationSamples);
+        m_validationLoss = sums.loss / sums.rows;
+        m_validationAccuracy = sums.correct / sums.rows;
+        if (isFirst()) {
+            spec::Metrics metrics = metricsAt(step);
+            metrics.values = {{spec::metric::kValidationLoss, m_validationLoss},
+                              {spec::metric::kValidationAccuracy, m_validationAccuracy}};
+            m_environment.events.send(metrics);
+        }
+        setPhase(RankPhase::Training);
+    }
+
+    void summarize(std::int64_t steps, const SpeedMeter& speed) {
+        if (!isFirst())
+            return;
+        spec::Summary summary;
+        summary.steps = steps;
+        summary.epochs = epochsAt(steps);
+        summary.seconds = m_seconds;
+        summary.values = {{spec::metric::kTrainLoss, m_trainLoss},
+                          {spec::metric::kSamplesPerSecond, speed.meanSamplesPerSecond()}};
+        if (m_validationLoss >= 0) {
+            summary.values.emplace_back(spec::metric::kValidationLoss, m_validationLoss);
+            summary.values.emplace_back(spec::metric::kValidationAccuracy, m_validationAccuracy);
+        }
+        m_environment.events.send(summary);
+    }
+
+    const spec::Experiment& m_experiment;
+    RankEnvironment& m_environment;
+    OpenedData m_data;
+    plan::Plan m_plan;
+    std::unique_ptr<Backend> m_backend;
+    std::unique_ptr<Communicator> m_communicator;
+    std::unique_ptr<Optimizer> m_optimizer;
+    std::unique_ptr<Executor> m_executor;
+    double m_trainLoss = 0;
+    double m_validationLoss = -1; ///< below 0: not validated yet
+    double m_validationAccuracy = 0;
+    double m_seconds = 0;
+};
+
+} // namespace
+
+RankExit trainRank(const spec::Experiment& experiment, RankEnvironment& environment) {
+    RankSession session(experiment, environment);
+    try {
+        try {
+            return session.run();
+        } catch (const std::bad_alloc&) {
+            session.fail(
+                {{"Not enough memory: %1 free.", {describeFreeMemory()}},
+                 "",
+                 {"Use a smaller batch, a smaller model or fewer ranks on this machine."}});
+        } catch (const std::exception& error) {
+            session.fail({{"%1", {error.what()}}});
+        }
+    } catch (const SessionEnd& end) {
+        return end.exit;
+    }
+}
+
+} // namespace trainyard::engine
