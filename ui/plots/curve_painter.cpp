@@ -1,0 +1,231 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// All coordinates are clamped near the area before they reach QPainter, which has no good answer to
+// lines that end millions of pixels outside.
+#include "ui/plots/curve_painter.h"
+
+#include "ui/widgets/format.h"
+
+#include <QCoreApplication>
+#include <QFontMetrics>
+#include <QPainter>
+
+#include <algorithm>
+#include <cmath>
+
+namespace trainyard::ui {
+
+namespace {
+
+/// Cuts a line into its dashes. travelled goes on from segment to segment.
+void appendDashes(std::vector<QLineF>& out, const QLineF& line, std::span<const int> dash,
+                  qreal& travelled) {
+    int period = 0;
+    for (const int length : dash)
+        period += length;
+    const qreal length = line.length();
+    qreal at = 0;
+    while (at < length) {
+        qreal phase = std::fmod(travelled + at, period);
+        std::size_t part = 0;
+        while (part + 1 < dash.size() && phase >= dash[part])
+            phase -= dash[part++];
+        const qreal next = std::min(length, at + std::max(0.01, dash[part] - phase));
+        if (part % 2 == 0)
+            out.emplace_back(line.pointAt(at / length), line.pointAt(next / length));
+        at = next;
+    }
+    travelled += length;
+}
+
+} // namespace
+
+double ValueScale::fraction(double value) const {
+    if (logarithmic)
+        return std::log(value / low) / std::log(high / low);
+    return (value - low) / (high - low);
+}
+
+bool ValueScale::shows(float value) const {
+    return std::isfinite(value) && (!logarithmic || value > 0);
+}
+
+std::pair<std::size_t, std::size_t> PlotArea::seen(const CurveData& data) const {
+    std::size_t begin = data.lowerBound(range.low);
+    if (begin > 0)
+        --begin;
+    std::size_t end = data.lowerBound(range.high);
+    // Points with the very x of the right edge belong to it.
+    while (end < data.size() && data.x(end) == range.high)
+        ++end;
+    return {begin, std::min(data.size(), end + 1)};
+}
+
+void CurvePainter::addPoint(QPointF point) {
+    const qreal margin = 4000;
+    point.setX(std::clamp(point.x(), m_area.rect.left() - margin, m_area.rect.right() + margin));
+    point.setY(std::clamp(point.y(), m_area.rect.top() - margin, m_area.rect.bottom() + margin));
+    if (m_last)
+        m_lines.emplace_back(*m_last, point);
+    m_last = point;
+}
+
+void CurvePainter::collectPoints(const CurveData& data, std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+        const float y = data.y(i);
+        if (m_area.values.shows(y))
+            addPoint({m_area.toX(data.x(i)), m_area.toY(y)});
+        else
+            addGap();
+    }
+}
+
+void CurvePainter::collectColumns(const CurveData& data, std::size_t begin, std::size_t end) {
+    const qreal pixel = 1 / m_area.pixelRatio;
+    const auto columns = static_cast<std::size_t>(std::lround(m_area.rect.width() / pixel));
+    const double perColumn = m_area.range.width() / static_cast<double>(columns);
+    const std::size_t stride = std::max<std::size_t>(1, (end - begin) / columns);
+    qreal lastTop = 0, lastBottom = 0;
+    for (std::size_t column = 0; column < columns && begin < end; ++column) {
+        const double edge = m_area.range.low + perColumn * static_cast<double>(column + 1);
+        std::size_t next =
+            column + 1 == columns ? end : std::min(end, data.seek(begin, begin + stride, edge));
+        if (next == begin)
+            continue; // no points here: the line goes on to the next column
+        const CurveExtent extent = data.extent(begin, next);
+        begin = next;
+        if (!m_area.values.shows(extent)) {
+            addGap();
+            continue;
+        }
+        const qreal x = m_area.rect.left() + (static_cast<qreal>(column) + 0.5) * pixel;
+        const qreal top = m_area.toY(extent.high);
+        const qreal bottom = m_area.toY(m_area.values.lowOf(extent));
+        qreal from = top, to = bottom;
+        if (m_last && x - m_last->x() > 1.5 * pixel) {
+            m_lines.emplace_back(*m_last, QPointF(x, (top + bottom) / 2));
+        } else if (m_last) {
+            // Neighbouring strokes touch, so that the band has no holes.
+            from = std::min(from, lastBottom);
+            to = std::max(to, lastTop);
+        }
+        if (to - from < pixel)
+            to = from + pixel;
+        m_lines.emplace_back(x, from, x, to);
+        m_last = QPointF(x, (top + bottom) / 2);
+        lastTop = top;
+        lastBottom = bottom;
+    }
+}
+
+void CurvePainter::drawRaw(const CurveData& data, const CurveStyle& style) {
+    const auto [begin, end] = m_area.seen(data);
+    if (begin >= end)
+        return;
+    m_lines.clear();
+    addGap();
+    const double columns = m_area.rect.width() * m_area.pixelRatio;
+    if (static_cast<double>(end - begin) <= 2 * columns) {
+        collectPoints(data, begin, end);
+        strokeSegments(style);
+        return;
+    }
+    collectColumns(data, begin, end);
+    m_painter.setRenderHint(QPainter::Antialiasing, false);
+    m_painter.setPen(QPen(style.color, 0));
+    m_painter.drawLines(m_lines.data(), static_cast<int>(m_lines.size()));
+}
+
+void CurvePainter::drawSmoothed(const CurveData& data, const SmoothedCurve& smoothed,
+                                const CurveStyle& style) {
+    auto [begin, end] = m_area.seen(data);
+    end = std::min(end, smoothed.size());
+    if (begin >= end)
+        return;
+    m_lines.clear();
+    addGap();
+    const double columns = m_area.rect.width();
+    const double perColumn = m_area.range.width() / columns;
+    const bool dense = static_cast<double>(end - begin) > columns;
+    const auto stride = static_cast<std::size_t>(static_cast<double>(end - begin) / columns);
+    while (begin < end) {
+        std::size_t index = begin;
+        if (dense) {
+            const double column = std::floor((data.x(begin) - m_area.range.low) / perColumn);
+            const double edge = m_area.range.low + (column + 1) * perColumn;
+            index = std::max(begin, std::min(end, data.seek(begin, begin + stride, edge)) - 1);
+        }
+        const float y = smoothed.value(index);
+        if (m_area.values.shows(y))
+            addPoint({m_area.toX(data.x(index)), m_area.toY(y)});
+        else
+            addGap();
+        begin = index + 1;
+    }
+    strokeSegments(style);
+}
+
+void CurvePainter::strokeSegments(const CurveStyle& style) {
+    QPen pen(style.color, style.width);
+    pen.setCapStyle(style.width > 1 && style.dash.empty() && style.color.alpha() == 255
+                        ? Qt::SquareCap
+                        : Qt::FlatCap);
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(pen);
+    if (!style.dash.empty()) {
+        std::vector<QLineF> dashes;
+        qreal travelled = 0;
+        for (const QLineF& line : m_lines)
+            appendDashes(dashes, line, style.dash, travelled);
+        m_lines.swap(dashes);
+    }
+    m_painter.drawLines(m_lines.data(), static_cast<int>(m_lines.size()));
+}
+
+void CurvePainter::drawMarkers(const CurveData& data, const QColor& color, const QColor& fill) {
+    const auto [begin, end] = m_area.seen(data);
+    if (begin >= end || static_cast<double>(end - begin) > m_area.rect.width() / 10)
+        return;
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(QPen(color, 1.5));
+    m_painter.setBrush(fill);
+    for (std::size_t i = begin; i < end; ++i) {
+        if (m_area.values.shows(data.y(i)))
+            m_painter.drawEllipse(QPointF(m_area.toX(data.x(i)), m_area.toY(data.y(i))), 2.75,
+                                  2.75);
+    }
+}
+
+void CurvePainter::drawNonFinite(const CurveData& data, const QColor& color, const TimeAxis& axis) {
+    const auto runs = data.nonFiniteRuns();
+    m_painter.setRenderHint(QPainter::Antialiasing, true);
+    m_painter.setPen(QPen(color, 2, Qt::SolidLine, Qt::FlatCap));
+    qreal lastX = -1e9;
+    bool named = false;
+    for (const NonFiniteRun& run : runs) {
+        const double at = data.x(run.begin);
+        const qreal x = m_area.toX(at);
+        // One mark a few pixels is enough to say that there is something.
+        if (at < m_area.range.low || at > m_area.range.high || x - lastX < 6)
+            continue;
+        lastX = x;
+        const bool hasBefore = run.begin > 0 && m_area.values.shows(data.y(run.begin - 1));
+        qreal y = hasBefore ? m_area.toY(data.y(run.begin - 1)) : m_area.rect.bottom() - 8;
+        y = std::clamp(y, m_area.rect.top() + 6, m_area.rect.bottom() - 6);
+        const qreal arm = 4;
+        m_painter.drawLine(QPointF(x - arm, y - arm), QPointF(x + arm, y + arm));
+        m_painter.drawLine(QPointF(x - arm, y + arm), QPointF(x + arm, y - arm));
+        if (named)
+            continue;
+        named = true;
+        const QString words = QCoreApplication::translate("trainyard::ui::CurvePainter", "%1 at %2")
+                                  .arg(formatFixed(data.y(run.begin), 0), axis.positionText(at));
+        const qreal wide = QFontMetrics(m_painter.font()).horizontalAdvance(words);
+        const bool fits = x + 10 + wide < m_area.rect.right();
+        const QRectF place(fits ? x + 10 : x - 10 - wide, y - 10, wide, 20);
+        m_painter.drawText(place, Qt::AlignVCenter | Qt::TextSingleLine, words);
+    }
+}
+
+} // namespace trainyard::ui

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Centred in whatever room it gets; the sentence wraps at a readable width.
+#include "ui/widgets/empty_state.h"
+
+#include "ui/theme/theme.h"
+#include "ui/widgets/button.h"
+#include "ui/widgets/text_label.h"
+
+#include <QLabel>
+#include <QPushButton>
+#include <QVBoxLayout>
+
+namespace trainyard::ui {
+
+EmptyState::EmptyState(const Theme& theme, const QString& iconName, QWidget* parent)
+    : QWidget(parent), m_theme(theme), m_iconName(iconName), m_icon(new QLabel(this)),
+      m_title(makeParagraph(theme, TypeStyle::Strong, {}, {}, this)),
+      m_sentence(makeParagraph(theme, TypeStyle::Body, QStringLiteral("text2"), {}, this)),
+      m_layout(new QVBoxLayout(this)) {
+    m_layout->setContentsMargins(theme.px(space::kL), theme.px(space::kL), theme.px(space::kL),
+                                 theme.px(space::kL));
+    m_layout->setSpacing(theme.px(space::kXs));
+    m_layout->addStretch(1);
+    for (QLabel* label : {m_icon, m_title, m_sentence}) {
+        label->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
+        m_layout->addWidget(label, 0, Qt::AlignHCenter);
+    }
+    m_sentence->setMinimumWidth(theme.px(200));
+    m_sentence->setMaximumWidth(theme.px(320));
+    m_layout->addStretch(1);
+    connect(&theme, &Theme::themeChanged, this, &EmptyState::showIcon);
+    showIcon();
+}
+
+void EmptyState::showIcon() {
+    const QColor color =
+        m_kind == Kind::Failed ? m_theme.tone(State::Failed).text : m_theme.color(Color::Text3);
+    m_icon->setPixmap(
+        m_theme.pixmap(m_iconName, color, m_theme.px(icon_size::kEmpty), devicePixelRatioF()));
+}
+
+void EmptyState::setMessage(const QString& title, const QString& sentence, Kind kind) {
+    m_kind = kind;
+    m_title->setText(title);
+    m_sentence->setText(sentence);
+    setAccessibleName(title);
+    setAccessibleDescription(sentence);
+    showIcon();
+}
+
+QPushButton* EmptyState::setButton(const QString& text, const QString& iconName, bool primary) {
+    if (!m_button) {
+        m_button = makeButton(m_theme, primary ? ButtonKind::Primary : ButtonKind::Normal, text,
+                              iconName, this);
+        const int beforeStretch = m_layout->count() - 1;
+        m_layout->insertSpacing(beforeStretch, m_theme.px(space::kS));
+        m_layout->insertWidget(beforeStretch + 1, m_button, 0, Qt::AlignHCenter);
+    }
+    m_button->setText(text);
+    return m_button;
+}
+
+} // namespace trainyard::ui
