@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A run as a file for other programs.
+// Rules: the same bytes in every locale; every point that counts is a row, nothing is thinned; a
+// number reads back as the same double. CSV writes NaN, Infinity and -Infinity as such and leaves a
+// cell empty where nothing was logged. JSON has no such numbers, so there they are the strings
+// "NaN", "Infinity" and "-Infinity".
+#pragma once
+
+#include "app/store/store_reader.h"
+
+#include <QIODevice>
+
+namespace trainyard::app {
+
+/// step, epoch, samples, time_utc and a column for each metric; one row for each step.
+Result<void> exportCsv(StoreReader& reader, RunId run, QIODevice& out);
+
+/// Everything known of the run: record, configuration, final values, events, and each metric with
+/// its steps and values; what a later attempt has superseded under "superseded".
+Result<void> exportJson(StoreReader& reader, RunId run, QIODevice& out);
+
+/// A file name for the run that no other run of the store has: "baseline-20260729-105607-3f9a1c7e".
+QString exportBaseName(const RunRecord& run);
+
+} // namespace trainyard::app
