@@ -60,7 +60,7 @@ while IFS='|' read -r reason packages; do
     done
     if ((${#absent[@]})); then
         ((${#missing[@]})) || say "Trainyard needs some Debian packages:"
-        say "    ${absent[*]}: $reason"
+        say "    $reason: ${absent[*]}"
         missing+=("${absent[@]}")
     fi
 done <<< "$groups"
