@@ -35,10 +35,13 @@ public:
           m_bytes(static_cast<std::size_t>(count) * bytesOf(type)),
           m_memory(new(std::align_val_t{kGuard}) std::byte[m_bytes + 2 * kGuard]) {
         std::fill_n(m_memory.get(), m_bytes + 2 * kGuard, kGuardByte);
-        std::fill_n(m_memory.get() + kGuard, m_bytes, std::byte{0xFF});
+        spoil();
     }
 
     void* data() { return m_memory.get() + kGuard; }
+
+    /// Back to NaN, as if another value had lain here in between.
+    void spoil() { std::fill_n(m_memory.get() + kGuard, m_bytes, std::byte{0xFF}); }
 
     double at(std::int64_t i) const {
         const std::byte* from = m_memory.get() + kGuard + static_cast<std::size_t>(i) * size();
@@ -113,6 +116,8 @@ public:
     Operand operand(const Shape& shape) { return {m_buffer.data(), shape, m_layout}; }
     Operand absent() const { return {nullptr, m_shape, m_layout}; }
 
+    void spoil() { m_buffer.spoil(); }
+
     void write(const std::vector<double>& values) {
         m_buffer.fill(0); // the padding
         forEach([&](std::int64_t stored, std::size_t i) { m_buffer.set(stored, values.at(i)); });
@@ -178,35 +183,28 @@ public:
             m_request.parameters.push_back(parameter.operand());
     }
 
-    void forward(engine::Backend& backend) {
-        m_input.write(m_values.input);
-        KernelRequest request = m_request;
-        request.direction = m_options.inference ? Direction::Inference : Direction::Forward;
-        request.inputs = {m_input.operand()};
-        if (!m_case.isLoss())
-            request.outputs = {forwardOutput().operand(m_case.output())};
-        backend.compile(request)->run(m_values.context);
+    /// All kernels are made before any runs, as for a training run.
+    void compile(engine::Backend& backend) {
+        m_forward = backend.compile(forwardRequest());
+        if (!m_options.inference)
+            m_backward = backend.compile(backwardRequest());
     }
 
-    void backward(engine::Backend& backend) {
-        const graph::OperationTraits& traits = graph::traits(m_case.kind);
-        KernelRequest request = m_request;
-        request.direction = Direction::Backward;
-        request.addToParameterGradients = m_options.addToGradients;
-        request.addToInputGradient = {m_options.addToGradients};
-        request.inputs = {traits.readsInput ? m_input.operand() : m_input.absent()};
-        if (!m_case.isLoss()) {
-            request.outputs = {traits.readsOutput ? forwardOutput().operand(m_case.output())
-                                                  : m_output.absent()};
+    /// Memory that a kernel has to fill is NaN before: it may have held other values.
+    void run() {
+        for (Value* value : {&m_output, &m_inputGradient, &m_outputGradient})
+            value->spoil();
+        for (Value& gradient : m_gradients)
+            gradient.spoil();
+        m_input.write(m_values.input);
+        m_forward->run(m_values.context);
+        if (m_options.inference)
+            return;
+        if (!m_case.isLoss())
             m_outputGradient.write(m_values.outputGradient);
-            request.outputGradients = {m_outputGradient.operand()};
-        }
         if (m_options.addToGradients)
             fillGradients();
-        request.inputGradients = {backwardOutput().operand(m_case.input)};
-        for (Value& gradient : m_gradients)
-            request.parameterGradients.push_back(gradient.operand());
-        backend.compile(request)->run(m_values.context);
+        m_backward->run(m_values.context);
     }
 
     OperationResults results() {
@@ -225,6 +223,33 @@ public:
     }
 
 private:
+    KernelRequest forwardRequest() {
+        KernelRequest request = m_request;
+        request.direction = m_options.inference ? Direction::Inference : Direction::Forward;
+        request.inputs = {m_input.operand()};
+        if (!m_case.isLoss())
+            request.outputs = {forwardOutput().operand(m_case.output())};
+        return request;
+    }
+
+    KernelRequest backwardRequest() {
+        const graph::OperationTraits& traits = graph::traits(m_case.kind);
+        KernelRequest request = m_request;
+        request.direction = Direction::Backward;
+        request.addToParameterGradients = m_options.addToGradients;
+        request.addToInputGradient = {m_options.addToGradients};
+        request.inputs = {traits.readsInput ? m_input.operand() : m_input.absent()};
+        if (!m_case.isLoss()) {
+            request.outputs = {traits.readsOutput ? forwardOutput().operand(m_case.output())
+                                                  : m_output.absent()};
+            request.outputGradients = {m_outputGradient.operand()};
+        }
+        request.inputGradients = {backwardOutput().operand(m_case.input)};
+        for (Value& gradient : m_gradients)
+            request.parameterGradients.push_back(gradient.operand());
+        return request;
+    }
+
     Value& forwardOutput() { return m_options.inPlace ? m_input : m_output; }
     Value& backwardOutput() { return m_options.inPlace ? m_outputGradient : m_inputGradient; }
 
@@ -245,6 +270,7 @@ private:
     std::vector<Value> m_parameters, m_gradients;
     double m_lossSums[2] = {0, 0};
     KernelRequest m_request;
+    std::unique_ptr<engine::Kernel> m_forward, m_backward;
 };
 
 /// Uniform in [-1, 1], exact in fp32.
@@ -332,9 +358,8 @@ OperationValues randomValues(const OperationCase& c) {
 OperationResults evaluate(engine::Backend& backend, DType type, const OperationCase& c,
                           const OperationValues& values, const OperationOptions& options) {
     Bench bench(type, c, values, options);
-    bench.forward(backend);
-    if (!options.inference)
-        bench.backward(backend);
+    bench.compile(backend);
+    bench.run();
     return bench.results();
 }
 

@@ -5,6 +5,7 @@
 // reference in fp64 is held against central differences, everything else against the reference in
 // fp64; every row is also run in place, added to gradients that are there, for inference, and twice
 // for equal bits.
+#include "engine/backend/cpu/cpu_backend.h"
 #include "tests/engine/operation_cases.h"
 
 #include <QTest>
@@ -31,10 +32,35 @@ struct Contestant {
     std::function<std::unique_ptr<engine::Backend>()> make;
 };
 
+/// Takes the n-th form of every operation, or its last: so each of them is tried.
+class NthForm : public engine::cpu::FormChooser {
+public:
+    explicit NthForm(std::size_t n) : m_n(n) {}
+    std::size_t choose(const std::string&, const std::vector<std::string>& names,
+                       const std::function<std::size_t()>&) override {
+        return std::min(m_n, names.size() - 1);
+    }
+
+private:
+    std::size_t m_n;
+};
+
+Contestant cpuContestant(const char* name, int threads, std::size_t form) {
+    return {name, DType::Fp32, true, [=] {
+                return engine::makeCpuBackend(threads, std::make_unique<NthForm>(form));
+            }};
+}
+
 const std::vector<Contestant>& contestants() {
     static const std::vector<Contestant> all = {
         {"reference fp64", DType::Fp64, false, engine::makeReferenceBackend},
         {"reference fp32", DType::Fp32, false, engine::makeReferenceBackend},
+        cpuContestant("cpu fp32, 1 thread, form 1", 1, 0),
+        cpuContestant("cpu fp32, 2 threads, form 1", 2, 0),
+        cpuContestant("cpu fp32, 2 threads, form 2", 2, 1),
+        cpuContestant("cpu fp32, 1 thread, form 3", 1, 2),
+        cpuContestant("cpu fp32, 2 threads, form 4", 2, 3),
+        cpuContestant("cpu fp32, 2 threads, last form", 2, 9),
     };
     return all;
 }

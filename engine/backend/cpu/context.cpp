@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/backend/cpu/context.h"
+
+#include "engine/backend/kernel_request.h"
+#include "engine/base/check.h"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+
+namespace trainyard::engine::cpu {
+
+namespace {
+
+constexpr int kRounds = 5;           ///< timed runs of a form, if there is time for them
+constexpr double kPatience = 0.03;   ///< seconds for all rounds after the first
+constexpr double kHopeless = 1.5;    ///< a form this much slower than the best is not tried again
+constexpr double kWorthwhile = 0.97; ///< a later form must beat an earlier one by this factor
+
+/// A copy of a request over memory of its own, filled with small numbers.
+class TrialRequest {
+public:
+    explicit TrialRequest(const KernelRequest& request) : m_request(request) {
+        for (auto* list : {&m_request.inputs, &m_request.outputs, &m_request.inputGradients,
+                           &m_request.outputGradients})
+            for (Operand& operand : *list)
+                replace(operand, request.rows);
+        for (auto* list : {&m_request.parameters, &m_request.parameterGradients})
+            for (Operand& operand : *list)
+                replace(operand, 1);
+    }
+
+    const KernelRequest& request() const { return m_request; }
+
+private:
+    void replace(Operand& operand, std::int64_t rows) {
+        if (!operand.data)
+            return;
+        const std::int64_t count = storedElements(operand, rows);
+        Workspace& memory = *m_memory.emplace_back(std::make_unique<Workspace>());
+        memory.reserve(static_cast<std::size_t>(count) * sizeof(float));
+        auto* values = reinterpret_cast<float*>(memory.data());
+        for (std::int64_t i = 0; i < count; ++i)
+            values[i] = static_cast<float>(i % 61 - 30) * 0.01F;
+        operand.data = values;
+    }
+
+    KernelRequest m_request;
+    std::vector<std::unique_ptr<Workspace>> m_memory;
+};
+
+double secondsOf(const std::function<void()>& work) {
+    const auto start = std::chrono::steady_clock::now();
+    work();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// The smallest of several times, the forms taking turns: what else runs on the machine can only
+/// add.
+std::size_t fastestOf(std::vector<Form>& forms, const dnnl::stream& stream) {
+    Workspace scratch;
+    for (const Form& form : forms)
+        scratch.reserve(form.scratchBytes());
+    std::vector<double> best(forms.size(), std::numeric_limits<double>::max());
+    double spent = 0;
+    for (int round = 0; round < kRounds && (round < 2 || spent < kPatience); ++round) {
+        const double limit = kHopeless * *std::min_element(best.begin(), best.end());
+        for (std::size_t i = 0; i < forms.size(); ++i) {
+            if (round == 0)
+                forms[i].run(stream, scratch.data()); // brings code and memory into the caches
+            else if (best[i] > limit)
+                continue;
+            const double seconds = secondsOf([&] { forms[i].run(stream, scratch.data()); });
+            best[i] = std::min(best[i], seconds);
+            spent += round == 0 ? 0 : seconds;
+        }
+    }
+    std::size_t winner = 0;
+    for (std::size_t i = 1; i < forms.size(); ++i)
+        if (best[i] < kWorthwhile * best[winner])
+            winner = i;
+    return winner;
+}
+
+} // namespace
+
+std::unique_ptr<Form> pickForm(Context& context, const std::string& key,
+                               const KernelRequest& request, const FormBuilder& build) {
+    std::vector<Form> forms = build(request);
+    TRAINYARD_CHECK_MSG(!forms.empty(), "no form for " + key);
+    std::vector<std::string> names;
+    for (const Form& form : forms)
+        names.push_back(form.name());
+    const std::string whole = key + " threads " + std::to_string(context.threads);
+    const std::size_t choice = context.chooser->choose(whole, names, [&] {
+        const TrialRequest trial(request);
+        std::vector<Form> candidates = build(trial.request());
+        return fastestOf(candidates, context.stream);
+    });
+    TRAINYARD_CHECK_MSG(choice < forms.size(), describePair(choice, forms.size()));
+    context.workspace.reserve(forms[choice].scratchBytes());
+    return std::make_unique<Form>(std::move(forms[choice]));
+}
+
+} // namespace trainyard::engine::cpu

@@ -1,0 +1,96 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The CPU backend: fp32, oneDNN for products and convolutions, own loops for the rest. Its threads
+// are the OpenMP team of the thread that makes and uses it: oneDNN and the own loops share that one
+// team.
+#include "engine/backend/cpu/cpu_backend.h"
+
+#include "engine/backend/cpu/kernels.h"
+#include "engine/backend/kernel_request.h"
+#include "engine/base/check.h"
+
+#include <omp.h>
+
+#include <thread>
+
+namespace trainyard::engine {
+
+namespace {
+
+using graph::OperationKind;
+
+class CpuBackend : public Backend {
+public:
+    CpuBackend(int threads, std::unique_ptr<cpu::FormChooser> chooser)
+        : m_owner(std::this_thread::get_id()) {
+        TRAINYARD_CHECK_MSG(threads >= 1, describePair(threads, 1));
+        omp_set_num_threads(threads);
+        m_context.threads = threads;
+        m_context.chooser = std::move(chooser);
+    }
+
+    std::string name() const override { return "cpu"; }
+    bool supports(DType type) const override { return type == DType::Fp32; }
+
+    /// Blocks of 16 are what AVX-512 convolutions read; older processors gain nothing from them.
+    Layout preferredLayout(std::int64_t channels) const override {
+        const bool wide = (static_cast<int>(dnnl::get_effective_cpu_isa()) &
+                           static_cast<int>(dnnl::cpu_isa::avx512_core)) ==
+                          static_cast<int>(dnnl::cpu_isa::avx512_core);
+        return wide && channels >= 16 ? Layout::Blocked16 : Layout::Plain;
+    }
+
+    std::unique_ptr<Kernel> compile(const KernelRequest& request) override {
+        TRAINYARD_CHECK_MSG(std::this_thread::get_id() == m_owner,
+                            "a backend is used by the thread that made it");
+        TRAINYARD_CHECK_MSG(supports(request.type), "the CPU backend computes in fp32");
+        checkRequest(request);
+        if (request.rows == 0)
+            return cpu::makeZeroRows(request);
+        const bool backward = request.direction == Direction::Backward;
+        if (backward && !wantsInputGradient(request) && request.parameterGradients.empty())
+            return cpu::makeNothing();
+        return make(request);
+    }
+
+    std::size_t workspaceBytes() const override { return m_context.workspace.bytes(); }
+
+private:
+    std::unique_ptr<Kernel> make(const KernelRequest& request) {
+        switch (request.kind) {
+        case OperationKind::Linear:
+            return cpu::makeLinear(request, m_context);
+        case OperationKind::Conv2d:
+            return cpu::makeConv2d(request, m_context);
+        case OperationKind::MaxPool:
+            return cpu::makeMaxPool(request);
+        case OperationKind::Relu:
+            return cpu::makeRelu(request);
+        case OperationKind::Flatten:
+            return cpu::makeFlatten(request);
+        case OperationKind::Dropout:
+            return cpu::makeDropout(request);
+        case OperationKind::SoftmaxCrossEntropy:
+            return cpu::makeSoftmaxCrossEntropy(request, m_context);
+        }
+        TRAINYARD_CHECK_MSG(false, "unknown kind of operation");
+        return nullptr;
+    }
+
+    std::thread::id m_owner;
+    cpu::Context m_context;
+};
+
+} // namespace
+
+std::unique_ptr<Backend> makeCpuBackend(int threads, std::unique_ptr<cpu::FormChooser> chooser) {
+    return std::make_unique<CpuBackend>(threads, std::move(chooser));
+}
+
+std::unique_ptr<Backend> makeCpuBackend(int threads) {
+    return makeCpuBackend(threads, std::make_unique<cpu::RememberingChooser>(
+                                       cpu::defaultChoicesFile(), cpu::describeMachine()));
+}
+
+} // namespace trainyard::engine

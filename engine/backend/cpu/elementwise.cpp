@@ -1,0 +1,297 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// relu, flatten and dropout. Relu and dropout walk memory as it lies, padding of blocked pictures
+// included (it is zero and stays zero); dropout numbers the elements row-major in every layout.
+#include "engine/backend/cpu/kernels.h"
+
+#include "engine/backend/cpu/loops.h"
+#include "engine/backend/dropout_mask.h"
+#include "engine/backend/kernel_request.h"
+#include "engine/base/multiversion.h"
+#include "engine/base/parallel.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace trainyard::engine::cpu {
+
+namespace {
+
+/// x and y, dy and dx may be the same memory, element for element. A NaN stays a NaN.
+TRAINYARD_MULTIVERSION
+void reluRange(const float* x, float* y, std::int64_t count) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i)
+        y[i] = x[i] <= 0 ? 0.0F : x[i];
+}
+
+TRAINYARD_MULTIVERSION
+void reluGradientRange(const float* y, const float* dy, float* dx, std::int64_t count) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i)
+        dx[i] = y[i] <= 0 ? 0.0F : dy[i];
+}
+
+TRAINYARD_MULTIVERSION
+void reluGradientAddedRange(const float* y, const float* dy, float* dx, std::int64_t count) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i)
+        dx[i] += y[i] <= 0 ? 0.0F : dy[i];
+}
+
+class ReluForward : public Kernel {
+public:
+    explicit ReluForward(const KernelRequest& request)
+        : m_x(dataOf<float>(request.inputs[0])), m_y(dataOf<float>(request.outputs[0])),
+          m_count(storedElements(request.inputs[0], request.rows)) {}
+
+    void run(const StepContext&) override {
+        parallelFor(m_count, kGrain, kLine, [this](std::int64_t first, std::int64_t last) {
+            reluRange(m_x + first, m_y + first, last - first);
+        });
+    }
+
+private:
+    const float* m_x;
+    float* m_y;
+    std::int64_t m_count;
+};
+
+class ReluBackward : public Kernel {
+public:
+    explicit ReluBackward(const KernelRequest& request)
+        : m_y(dataOf<float>(request.outputs[0])), m_dy(dataOf<float>(request.outputGradients[0])),
+          m_dx(dataOf<float>(request.inputGradients[0])), m_add(addsToInputGradient(request)),
+          m_count(storedElements(request.inputs[0], request.rows)) {}
+
+    void run(const StepContext&) override {
+        const auto range = m_add ? reluGradientAddedRange : reluGradientRange;
+        parallelFor(m_count, kGrain, kLine, [&](std::int64_t first, std::int64_t last) {
+            range(m_y + first, m_dy + first, m_dx + first, last - first);
+        });
+    }
+
+private:
+    const float* m_y;
+    const float* m_dy;
+    float* m_dx;
+    bool m_add;
+    std::int64_t m_count;
+};
+
+/// Values that only move: flatten, and dropout outside training.
+class Move : public Kernel {
+public:
+    Move(const Operand& from, const Operand& to, const Shape& picture, std::int64_t rows, bool add)
+        : m_from(dataOf<float>(from)), m_to(dataOf<float>(to)), m_fromLayout(from.layout),
+          m_toLayout(to.layout), m_picture(picture), m_rows(rows), m_add(add),
+          m_stored(storedElements(from, rows)) {
+        TRAINYARD_CHECK_MSG(m_fromLayout == m_toLayout || m_from != m_to,
+                            "a value cannot change its layout in place");
+    }
+
+    void run(const StepContext&) override {
+        if (m_fromLayout == m_toLayout)
+            copy(m_from, m_to, m_stored, m_add);
+        else if (m_fromLayout == Layout::Blocked16)
+            blockedToPlain(m_from, m_to, m_rows, m_picture, m_add);
+        else
+            plainToBlocked(m_from, m_to, m_rows, m_picture, m_add);
+    }
+
+private:
+    const float* m_from;
+    float* m_to;
+    Layout m_fromLayout, m_toLayout;
+    Shape m_picture;
+    std::int64_t m_rows;
+    bool m_add;
+    std::int64_t m_stored;
+};
+
+std::unique_ptr<Kernel> makeMove(const KernelRequest& request) {
+    if (request.direction != Direction::Backward)
+        return std::make_unique<Move>(request.inputs[0], request.outputs[0],
+                                      request.inputs[0].shape, request.rows, false);
+    return std::make_unique<Move>(request.outputGradients[0], request.inputGradients[0],
+                                  request.inputs[0].shape, request.rows,
+                                  addsToInputGradient(request));
+}
+
+constexpr std::int64_t kDraws = 16; ///< groups drawn at once: a register of 16 counters
+/// Elements handled at once; with the rest of a group on either side they need kChunk / 4 + 1
+/// draws.
+constexpr std::int64_t kChunk = 252;
+constexpr std::int64_t kChunkWords = (kChunk / kDropoutGroup + 1) * kDropoutGroup;
+static_assert(kChunkWords % (kDraws * kDropoutGroup) == 0);
+
+/// What the draws of a run depend on, besides row and element.
+struct DropoutKey {
+    std::uint64_t seed = 0;
+    std::uint32_t stream = 0;
+    std::int64_t step = 0;
+    std::int64_t groupsPerRow = 0;
+};
+
+/// The words of groups first .. first + kChunkWords / 4 of a global row.
+TRAINYARD_MULTIVERSION
+void drawWords(const DropoutKey& key, std::int64_t row, std::int64_t first,
+               std::uint32_t* __restrict words) {
+    for (std::int64_t g = 0; g < kChunkWords / kDropoutGroup; ++g) {
+        const Philox4 four =
+            dropoutWords(key.seed, key.stream, key.step, row, key.groupsPerRow, first + g);
+        for (std::size_t i = 0; i < 4; ++i)
+            words[static_cast<std::size_t>(g) * 4 + i] = four[i];
+    }
+}
+
+/// Elements `stride` apart in memory: 1 in the plain layout, 16 along a channel of a blocked one.
+struct Run {
+    const float* from;
+    float* to;
+    std::int64_t count;
+    std::int64_t stride;
+};
+
+TRAINYARD_MULTIVERSION
+void dropRun(const Run& run, const std::uint32_t* words, std::uint32_t threshold, float scale,
+             bool add) {
+    for (std::int64_t i = 0; i < run.count; ++i) {
+        const float value =
+            dropoutKeeps(words[i], threshold) ? run.from[i * run.stride] * scale : 0.0F;
+        float& to = run.to[i * run.stride];
+        to = add ? to + value : value;
+    }
+}
+
+class Dropout : public Kernel {
+public:
+    explicit Dropout(const KernelRequest& request)
+        : m_shape(request.inputs[0].shape), m_layout(request.inputs[0].layout),
+          m_rows(request.rows), m_elements(elementCount(m_shape)),
+          m_stored(trainyard::storedElements(m_shape, m_layout)) {
+        const bool backward = request.direction == Direction::Backward;
+        m_from = dataOf<float>(backward ? request.outputGradients[0] : request.inputs[0]);
+        m_to = dataOf<float>(backward ? request.inputGradients[0] : request.outputs[0]);
+        m_add = backward && addsToInputGradient(request);
+        const auto& a = std::get<graph::DropoutAttributes>(request.attributes);
+        m_key.stream = a.stream;
+        m_key.groupsPerRow = dropoutGroups(m_elements);
+        m_threshold = dropoutThreshold(a.probability);
+        m_scale = static_cast<float>(1.0 / (1.0 - a.probability));
+    }
+
+    void run(const StepContext& context) override {
+        m_key.seed = context.seed;
+        m_key.step = context.step;
+        // Parts: whole rows of plain values, planes of blocked ones.
+        const std::int64_t parts = m_layout == Layout::Plain ? m_rows : m_rows * blocks();
+        parallelFor(parts, m_rows * m_elements < kGrain ? parts + 1 : 0, 1,
+                    [&](std::int64_t first, std::int64_t last) {
+                        for (std::int64_t part = first; part < last; ++part)
+                            runPart(context.firstRow, part);
+                    });
+    }
+
+private:
+    std::int64_t blocks() const { return (m_shape[0] + 15) / 16; }
+
+    void runPart(std::int64_t firstRow, std::int64_t part) {
+        if (m_layout == Layout::Plain)
+            runElements(firstRow + part, 0,
+                        {m_from + part * m_stored, m_to + part * m_stored, m_elements, 1});
+        else
+            runBlock(firstRow, part / blocks(), part % blocks());
+    }
+
+    void runBlock(std::int64_t firstRow, std::int64_t row, std::int64_t block) {
+        const std::int64_t plane = m_shape[1] * m_shape[2];
+        const std::int64_t at = row * m_stored + block * plane * 16;
+        for (std::int64_t lane = 0; lane < 16; ++lane) {
+            const std::int64_t channel = block * 16 + lane;
+            const Run run{m_from + at + lane, m_to + at + lane, plane, 16};
+            if (channel < m_shape[0])
+                runElements(firstRow + row, channel * plane, run);
+            else
+                for (std::int64_t i = 0; i < plane; ++i)
+                    run.to[i * 16] = 0;
+        }
+    }
+
+    /// `element`: row-major number of the run's first element in its row.
+    void runElements(std::int64_t globalRow, std::int64_t element, const Run& run) {
+        std::array<std::uint32_t, kChunkWords> words;
+        for (std::int64_t done = 0; done < run.count;) {
+            const std::int64_t first = element + done;
+            const std::int64_t inGroup = first % kDropoutGroup;
+            const std::int64_t count = std::min(run.count - done, kChunkWords - inGroup);
+            drawWords(m_key, globalRow, first / kDropoutGroup, words.data());
+            dropRun({run.from + done * run.stride, run.to + done * run.stride, count, run.stride},
+                    words.data() + inGroup, m_threshold, m_scale, m_add);
+            done += count;
+        }
+    }
+
+    const float* m_from = nullptr;
+    float* m_to = nullptr;
+    Shape m_shape;
+    Layout m_layout;
+    std::int64_t m_rows, m_elements, m_stored;
+    bool m_add = false;
+    DropoutKey m_key;
+    std::uint32_t m_threshold = 0;
+    float m_scale = 1;
+};
+
+class ZeroRows : public Kernel {
+public:
+    explicit ZeroRows(const KernelRequest& request) {
+        if (request.direction == Direction::Backward && !request.addToParameterGradients)
+            for (const Operand& gradient : request.parameterGradients)
+                if (gradient.data)
+                    m_gradients.push_back(gradient);
+    }
+
+    void run(const StepContext&) override {
+        for (const Operand& gradient : m_gradients)
+            std::fill_n(dataOf<float>(gradient), elementCount(gradient.shape), 0.0F);
+    }
+
+private:
+    std::vector<Operand> m_gradients;
+};
+
+class Nothing : public Kernel {
+public:
+    void run(const StepContext&) override {}
+};
+
+} // namespace
+
+std::unique_ptr<Kernel> makeRelu(const KernelRequest& request) {
+    if (request.direction == Direction::Backward)
+        return std::make_unique<ReluBackward>(request);
+    return std::make_unique<ReluForward>(request);
+}
+
+std::unique_ptr<Kernel> makeFlatten(const KernelRequest& request) {
+    return makeMove(request);
+}
+
+std::unique_ptr<Kernel> makeDropout(const KernelRequest& request) {
+    if (request.direction == Direction::Inference)
+        return makeMove(request);
+    return std::make_unique<Dropout>(request);
+}
+
+std::unique_ptr<Kernel> makeZeroRows(const KernelRequest& request) {
+    return std::make_unique<ZeroRows>(request);
+}
+
+std::unique_ptr<Kernel> makeNothing() {
+    return std::make_unique<Nothing>();
+}
+
+} // namespace trainyard::engine::cpu

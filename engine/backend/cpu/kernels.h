@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The kernels of the CPU backend, fp32. Requests have passed checkRequest() and have rows, except
+// for the two makers that say so. Kernels keep a reference to the context.
+#pragma once
+
+#include "engine/backend/cpu/context.h"
+
+#include <memory>
+
+namespace trainyard::engine::cpu {
+
+std::unique_ptr<Kernel> makeLinear(const KernelRequest& request, Context& context);
+std::unique_ptr<Kernel> makeConv2d(const KernelRequest& request, Context& context);
+std::unique_ptr<Kernel> makeMaxPool(const KernelRequest& request);
+std::unique_ptr<Kernel> makeRelu(const KernelRequest& request);
+std::unique_ptr<Kernel> makeFlatten(const KernelRequest& request);
+std::unique_ptr<Kernel> makeDropout(const KernelRequest& request);
+std::unique_ptr<Kernel> makeSoftmaxCrossEntropy(const KernelRequest& request, Context& context);
+
+/// Rows 0: zeroes the parameter gradients that are not added to.
+std::unique_ptr<Kernel> makeZeroRows(const KernelRequest& request);
+/// Nothing is wanted.
+std::unique_ptr<Kernel> makeNothing();
+
+/// Runs forms one after the other.
+class FormKernel : public Kernel {
+public:
+    FormKernel(Context& context, std::vector<std::unique_ptr<Form>> forms)
+        : m_context(context), m_forms(std::move(forms)) {}
+    void run(const StepContext&) override {
+        for (const std::unique_ptr<Form>& form : m_forms)
+            form->run(m_context.stream, m_context.workspace.data());
+    }
+
+private:
+    Context& m_context;
+    std::vector<std::unique_ptr<Form>> m_forms;
+};
+
+} // namespace trainyard::engine::cpu

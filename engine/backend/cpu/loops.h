@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Loops over plain arrays that several kernels use, spread over the threads of the caller's team.
+// The results do not depend on the number of threads: sums run over rows in order, threads share
+// columns.
+#pragma once
+
+#include "engine/base/tensor_type.h"
+
+#include <cstdint>
+
+namespace trainyard::engine::cpu {
+
+/// Elements below which a loop stays on one thread: about two microseconds of work in the caches.
+inline constexpr std::int64_t kGrain = 1 << 15;
+/// Elements of a cache line.
+inline constexpr std::int64_t kLine = 16;
+
+/// to = from, or to += from. Nothing happens for to == from without `add`.
+void copy(const float* from, float* to, std::int64_t count, bool add);
+
+/// matrix {rows, columns} += row {columns} in each of its rows.
+void addToRows(float* matrix, const float* row, std::int64_t rows, std::int64_t columns);
+
+/// sum {columns} = sum over the rows of matrix {rows, columns}, or += it.
+void sumOfRows(const float* matrix, std::int64_t rows, std::int64_t columns, float* sum, bool add);
+
+/// Pictures {rows, C, H, W} from one layout into the other; channels that only fill a block are
+/// zero. `shape`: {C, H, W}. `add`: to += from.
+void blockedToPlain(const float* blocked, float* plain, std::int64_t rows, const Shape& shape,
+                    bool add);
+void plainToBlocked(const float* plain, float* blocked, std::int64_t rows, const Shape& shape,
+                    bool add);
+
+} // namespace trainyard::engine::cpu
