@@ -53,9 +53,8 @@ public:
         failure.rank = m_environment.rank;
         failure.pid = ::getpid();
         failure.device = device();
-        failure.what = error.where.empty()
-                           ? error.what
-                           : Message{"%1", {error.where + ": " + error.what.text()}};
+        failure.what =
+            error.where.empty() ? error.what : Message{"%1: %2", {error.where, error.what.text()}};
         failure.cure = error.cure;
         if (const RankStatus* status = this->status()) {
             failure.step = status->step.load();

@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/support/rank_harness.h"
+
+#include "engine/base/check.h"
+#include "engine/base/random.h"
+#include "engine/data/sampler.h"
+#include "engine/runtime/machine.h"
+
+#include <cstring>
+#include <exception>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+
+namespace trainyard::testing {
+
+namespace {
+
+using namespace trainyard::engine;
+
+/// Inputs in [-1, 1) and labels that depend on them a little, as pure functions of the sample.
+template <class Real>
+void makeSample(std::int64_t sample, std::int64_t elements, std::int64_t classes, Real* input,
+                std::int32_t* label) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < elements; ++i) {
+        const Philox4 words =
+            randomWords(7, RandomStream::Weights, 99, static_cast<std::uint64_t>(sample),
+                        static_cast<std::uint64_t>(i));
+        // Multiples of 2^-20, so that fp32 and fp64 see the same numbers.
+        const double value = static_cast<double>(words[0] >> 12) * 0x1p-19 - 1.0;
+        input[i] = static_cast<Real>(value);
+        sum += value;
+    }
+    const auto bin = static_cast<std::int64_t>((sum + 4.0) / 8.0 * static_cast<double>(classes));
+    *label = static_cast<std::int32_t>(std::clamp<std::int64_t>(bin, 0, classes - 1));
+}
+
+struct SharedWorld {
+    explicit SharedWorld(int worldSize)
+        : segment(::memfd_create("harness-segment", MFD_CLOEXEC)),
+          page(new std::byte[statusPageBytes(worldSize) + 64]()) {
+        void* aligned = page.get();
+        std::size_t space = statusPageBytes(worldSize) + 64;
+        aligned = std::align(64, statusPageBytes(worldSize), aligned, space);
+        new (aligned) StatusHeader();
+        for (int rank = 0; rank < worldSize; ++rank)
+            new (static_cast<std::byte*>(aligned) + sizeof(StatusHeader) +
+                 static_cast<std::size_t>(rank) * sizeof(RankStatus)) RankStatus();
+        status = std::make_unique<StatusPage>(aligned);
+    }
+    ~SharedWorld() { ::close(segment); }
+
+    int segment;
+    std::unique_ptr<std::byte[]> page;
+    std::unique_ptr<StatusPage> status;
+};
+
+class ThreadRank {
+public:
+    ThreadRank(const spec::Experiment& experiment, const HarnessOptions& options, int rank,
+               SharedWorld& world)
+        : m_experiment(experiment), m_options(options), m_rank(rank), m_world(world) {}
+
+    RankOutcome run() {
+        try {
+            prepare();
+            train();
+        } catch (const std::exception& error) {
+            m_outcome.error = error.what();
+        }
+        return std::move(m_outcome);
+    }
+
+private:
+    void prepare() {
+        const graph::BuiltGraph built = graph::buildGraph(m_experiment.model, 0);
+        TRAINYARD_CHECK(built.problems.empty());
+        m_classes = built.graph.values[static_cast<std::size_t>(built.graph.logits)].shape.front();
+        const plan::DataCounts counts{m_options.samples, 0, m_experiment.model.inputShape,
+                                      m_classes};
+        plan::PlanOutcome planned =
+            plan::makePlan(m_experiment, counts, machineFacts(m_experiment.precision));
+        TRAINYARD_CHECK_MSG(planned.problems.empty(), planned.problems.empty()
+                                                          ? std::string()
+                                                          : planned.problems[0].sentence());
+        m_plan = std::move(planned.plan);
+        m_backend = makeBackend(m_experiment.precision, 1);
+        CommunicatorOptions options;
+        options.rank = m_rank;
+        options.worldSize = m_plan.worldSize;
+        options.deadline = std::chrono::milliseconds(30000);
+        options.status = m_world.status.get();
+        m_communicator = m_plan.worldSize == 1
+                             ? makeSingleCommunicator()
+                             : makeSharedMemoryCommunicator(options, m_world.segment).value();
+        m_optimizer = makeOptimizer(m_experiment.training.optimizer).value();
+        m_executor = Executor::make({.plan = m_plan,
+                                     .rank = m_rank,
+                                     .seed = m_experiment.training.seed,
+                                     .backend = *m_backend,
+                                     .communicator = *m_communicator,
+                                     .optimizer = *m_optimizer,
+                                     .status = &m_world.status->rank(m_rank),
+                                     .statusHeader = &m_world.status->header()})
+                         .value();
+        m_outcome.plannedMemory = m_plan.ranks[static_cast<std::size_t>(m_rank)].memory;
+        m_outcome.realMemory = m_executor->memory();
+    }
+
+    void load(std::int64_t step, void* inputs, std::int32_t* labels) const {
+        const std::int64_t epoch = step / m_plan.stepsPerEpoch;
+        const std::int64_t index = step % m_plan.stepsPerEpoch;
+        const plan::RowRange rows =
+            plan::rowsOfRank(m_plan.rowsOfStep(index), m_rank, m_plan.worldSize);
+        const std::int64_t elements = elementCount(m_plan.data.sampleShape);
+        for (std::int64_t row = 0; row < rows.count; ++row) {
+            const std::int64_t sample =
+                sampleAt(m_experiment.training.seed, epoch, index * m_plan.batch + rows.first + row,
+                         m_plan.data.trainSamples);
+            if (m_plan.type == DType::Fp64)
+                makeSample(sample, elements, m_classes,
+                           static_cast<double*>(inputs) + row * elements, labels + row);
+            else
+                makeSample(sample, elements, m_classes,
+                           static_cast<float*>(inputs) + row * elements, labels + row);
+        }
+    }
+
+    void train() {
+        for (std::int64_t step = 0; step < m_options.steps; ++step) {
+            if (m_rank == 0 && step == m_options.stopAtStep)
+                m_world.status->header().stopRequested = 1;
+            const spec::TrainingSpec& training = m_experiment.training;
+            const StepInput input{
+                step,
+                learningRateAt(training.optimizer, training.schedule, step + 1, m_options.steps),
+                training.clipNorm};
+            const std::int64_t rows = m_plan.rowsOfStep(step % m_plan.stepsPerEpoch);
+            const StepResult result = m_executor
+                                          ->trainStep(rows, input,
+                                                      [&](void* inputs, std::int32_t* labels) {
+                                                          load(step, inputs, labels);
+                                                      })
+                                          .value();
+            m_outcome.losses.push_back(result.sums.loss / result.sums.rows);
+            m_outcome.gradientNorms.push_back(result.gradientNorm);
+            m_outcome.finite = m_outcome.finite && result.finite;
+            if (step == 0)
+                m_outcome.firstGradients.assign(m_executor->gradients().begin(),
+                                                m_executor->gradients().end());
+            if (m_rank == 0 && m_options.afterStep)
+                m_options.afterStep(step, *m_executor);
+            if (!result.finite || result.sums.stopRequested)
+                break;
+        }
+        m_outcome.parameters.assign(m_executor->parameters().begin(),
+                                    m_executor->parameters().end());
+    }
+
+    const spec::Experiment& m_experiment;
+    const HarnessOptions& m_options;
+    int m_rank;
+    SharedWorld& m_world;
+    std::int64_t m_classes = 0;
+    plan::Plan m_plan;
+    std::unique_ptr<Backend> m_backend;
+    std::unique_ptr<Communicator> m_communicator;
+    std::unique_ptr<Optimizer> m_optimizer;
+    std::unique_ptr<Executor> m_executor;
+    RankOutcome m_outcome;
+};
+
+spec::LayerSpec layer(std::string id, std::string type, spec::Values values = {}) {
+    return {std::move(id), std::move(type), {}, std::move(values)};
+}
+
+spec::Experiment baseExperiment() {
+    spec::Experiment experiment;
+    experiment.precision = spec::Precision::Fp64;
+    experiment.training.batch = 8;
+    experiment.training.epochs = 1000;
+    experiment.training.optimizer = {"sgd", {{"learning_rate", 0.02}, {"momentum", 0.9}}};
+    return experiment;
+}
+
+} // namespace
+
+std::vector<RankOutcome> trainOnThreads(const spec::Experiment& experiment,
+                                        const HarnessOptions& options) {
+    const int worldSize = static_cast<int>(experiment.parallel.data);
+    SharedWorld world(worldSize);
+    std::vector<RankOutcome> outcomes(static_cast<std::size_t>(worldSize));
+    std::vector<std::thread> threads;
+    for (int rank = 0; rank < worldSize; ++rank)
+        threads.emplace_back([&, rank] {
+            outcomes[static_cast<std::size_t>(rank)] =
+                ThreadRank(experiment, options, rank, world).run();
+        });
+    for (std::thread& thread : threads)
+        thread.join();
+    return outcomes;
+}
+
+spec::Experiment mlpExperiment() {
+    spec::Experiment experiment = baseExperiment();
+    experiment.name = "mlp";
+    experiment.model.inputShape = {11};
+    experiment.model.layers = {layer("fc1", "linear", {{"out_features", std::int64_t{19}}}),
+                               layer("relu1", "relu"),
+                               layer("drop1", "dropout", {{"probability", 0.3}}),
+                               layer("fc2", "linear", {{"out_features", std::int64_t{5}}})};
+    return experiment;
+}
+
+spec::Experiment cnnExperiment() {
+    spec::Experiment experiment = baseExperiment();
+    experiment.name = "cnn";
+    experiment.model.inputShape = {2, 9, 7};
+    experiment.model.layers = {
+        layer("conv1", "conv2d", {{"out_channels", std::int64_t{5}}, {"padding", std::int64_t{1}}}),
+        layer("relu1", "relu"),
+        layer("pool1", "max_pool"),
+        layer("conv2", "conv2d",
+              {{"out_channels", std::int64_t{18}},
+               {"kernel", std::vector<std::int64_t>{2, 3}},
+               {"padding", std::int64_t{1}}}),
+        layer("relu2", "relu"),
+        layer("flat", "flatten"),
+        layer("drop", "dropout", {{"probability", 0.25}}),
+        layer("fc", "linear", {{"out_features", std::int64_t{4}}})};
+    return experiment;
+}
+
+} // namespace trainyard::testing

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Trains a small experiment on made-up data with every rank as a thread of this process, through
+// the real plan, programs, executor and shared-memory collectives.
+#pragma once
+
+#include "engine/runtime/executor.h"
+#include "engine/spec/experiment.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace trainyard::testing {
+
+struct HarnessOptions {
+    std::int64_t samples = 37;
+    std::int64_t steps = 200;
+    /// Set in the middle of a run to ask for its end, as the supervisor does. -1: never.
+    std::int64_t stopAtStep = -1;
+    /// Called on rank 0 after each step with the executor, for looking inside.
+    std::function<void(std::int64_t step, const engine::Executor& executor)> afterStep = {};
+};
+
+struct RankOutcome {
+    std::vector<double> losses; ///< mean over the global batch, one per step
+    std::vector<double> gradientNorms;
+    std::vector<std::byte> firstGradients; ///< of step 0, summed
+    std::vector<std::byte> parameters;
+    plan::MemoryByClass plannedMemory;
+    plan::MemoryByClass realMemory;
+    bool finite = true;
+    std::string error;
+};
+
+/// `experiment.parallel.data` ranks. The input shape and the number of classes come from the model.
+std::vector<RankOutcome> trainOnThreads(const spec::Experiment& experiment,
+                                        const HarnessOptions& options);
+
+/// A chain of layers as an experiment: batch 8, sgd 0.02 with momentum 0.9, fp64, one rank.
+spec::Experiment mlpExperiment();
+spec::Experiment cnnExperiment();
+
+} // namespace trainyard::testing
