@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/comm/collective_call.h"
+
+#include "engine/base/number_text.h"
+
+namespace trainyard::engine {
+
+std::size_t CollectiveCall::bytes() const {
+    switch (kind) {
+    case CollectiveKind::AllReduce:
+        return count * bytesOf(type);
+    case CollectiveKind::Broadcast:
+        return count;
+    case CollectiveKind::Barrier:
+    case CollectiveKind::Leave:
+        return 0;
+    }
+    return 0;
+}
+
+std::string CollectiveCall::text() const {
+    const std::string amount = grouped(static_cast<std::int64_t>(count));
+    const std::string tagText = " (tag " + std::to_string(tag) + ')';
+    switch (kind) {
+    case CollectiveKind::AllReduce: {
+        std::string text = "all-reduce of " + amount + ' ' + std::string(name(type)) + tagText;
+        if (position != kElsewhere)
+            text += " at byte " + grouped(static_cast<std::int64_t>(position));
+        return text;
+    }
+    case CollectiveKind::Broadcast:
+        return "broadcast of " + amount + " bytes from rank " + std::to_string(root) + tagText;
+    case CollectiveKind::Barrier:
+        return "barrier" + tagText;
+    case CollectiveKind::Leave:
+        return "the end of the group";
+    }
+    return "unknown collective" + tagText;
+}
+
+std::uint64_t mixMemoryHash(std::uint64_t hash, std::uint64_t bytes) {
+    // One step of FNV-1a on whole words is enough to tell different layouts apart.
+    return ((hash ^ bytes) + 1) * 0x100000001B3u;
+}
+
+Error callsDiffer(int rank, const CollectiveCall& call, int otherRank,
+                  const CollectiveCall& other) {
+    if (call.memoryHash != other.memoryHash)
+        return {Message(
+            "Rank %1 and rank %2 asked for reducible memory of different sizes; found at %3.",
+            {std::to_string(rank), std::to_string(otherRank), call.text()})};
+    return {Message("The ranks are not at the same collective: rank %1 calls %2, rank %3 calls %4.",
+                    {std::to_string(rank), call.text(), std::to_string(otherRank), other.text()})};
+}
+
+Error faultError(FaultKind kind, int culprit, std::int64_t pid, const std::string& during,
+                 std::chrono::milliseconds deadline) {
+    const std::string rank = std::to_string(culprit);
+    const std::string process = std::to_string(pid);
+    const std::string seconds = rounded(std::chrono::duration<double>(deadline).count(), 4);
+    switch (kind) {
+    case FaultKind::Died:
+        return {Message("Rank %1 (process %2) has died; the others were waiting for it at %3.",
+                        {rank, process, during})};
+    case FaultKind::Stopped:
+        return {Message(
+            "Rank %1 (process %2) is stopped by a signal and did not come to %3 within %4 s.",
+            {rank, process, during, seconds})};
+    case FaultKind::Missing:
+        return {Message("Rank %1 (process %2) did not come to %3 within %4 s.",
+                        {rank, process, during, seconds})};
+    case FaultKind::Left:
+        return {Message(
+            "Rank %1 (process %2) has left the group; the others were waiting for it at %3.",
+            {rank, process, during})};
+    case FaultKind::Aborted:
+        return {Message("The run is being aborted; this rank has left %1.", {during})};
+    case FaultKind::Differs:
+        return {Message("The ranks are not at the same collective; this one is at %1.", {during})};
+    }
+    return {};
+}
+
+} // namespace trainyard::engine

@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/comm/gloo_rendezvous.h"
+
+#include "engine/base/number_text.h"
+#include "engine/runtime/rank_protocol.h"
+
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <system_error>
+#include <thread>
+
+#include <unistd.h>
+
+namespace trainyard::engine {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kCardFormat = "trainyard.rank-card/1";
+/// No notification crosses a shared file system, so the folder is looked at again and again.
+constexpr std::chrono::milliseconds kBetweenLooks{5};
+
+std::string hostName() {
+    std::array<char, 256> name = {};
+    return ::gethostname(name.data(), name.size() - 1) == 0 ? std::string(name.data())
+                                                            : std::string("unknown");
+}
+
+std::string readText(const fs::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    std::ostringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+std::string bootIdentifier() {
+    std::string id = readText("/proc/sys/kernel/random/boot_id");
+    while (!id.empty() && id.back() == '\n')
+        id.pop_back();
+    return id;
+}
+
+/// Appears under its name complete or not at all. `mayReplace`: else an existing file is an error.
+std::error_code writeAtOnce(const std::string& path, const std::string& text, bool mayReplace) {
+    const std::string temporary = path + '.' + std::to_string(::getpid());
+    {
+        std::ofstream file(temporary, std::ios::binary | std::ios::trunc);
+        file << text;
+        file.flush();
+        if (!file)
+            return {errno ? errno : EIO, std::generic_category()};
+    }
+    std::error_code code;
+    if (mayReplace)
+        fs::rename(temporary, path, code);
+    else
+        fs::create_hard_link(temporary, path, code); // unlike a rename, refuses to replace
+    std::error_code ignored;
+    fs::remove(temporary, ignored);
+    return code;
+}
+
+std::string cardText(const RankCard& card) {
+    std::string text = std::string(kCardFormat) + '\n';
+    text += "world " + std::to_string(card.worldSize) + '\n';
+    text += "host " + card.host + '\n';
+    text += "boot " + card.boot + '\n';
+    text += "pid " + std::to_string(card.process.pid) + '\n';
+    text += "start " + std::to_string(card.process.startTime) + '\n';
+    return text;
+}
+
+template <class Number>
+Number numberOf(const std::string& text) {
+    Number value = 0;
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+}
+
+std::optional<RankCard> parseCard(const std::string& text) {
+    std::istringstream lines(text);
+    std::string line;
+    if (!std::getline(lines, line) || line != kCardFormat)
+        return std::nullopt;
+    std::map<std::string, std::string> fields;
+    while (std::getline(lines, line))
+        if (const std::size_t space = line.find(' '); space != std::string::npos)
+            fields[line.substr(0, space)] = line.substr(space + 1);
+    RankCard card;
+    card.worldSize = numberOf<int>(fields["world"]);
+    card.host = fields["host"];
+    card.boot = fields["boot"];
+    card.process.pid = numberOf<std::int64_t>(fields["pid"]);
+    card.process.startTime = numberOf<std::uint64_t>(fields["start"]);
+    return card;
+}
+
+Error cannotMeet(const std::string& folder, const std::error_code& code) {
+    return {Message("The ranks cannot meet in the folder \"%1\": %2.", {folder, code.message()})};
+}
+
+} // namespace
+
+std::string GlooRendezvous::cardPath(int rank) const {
+    return m_folder + "/rank-" + std::to_string(rank) + ".card";
+}
+
+std::string GlooRendezvous::notePath(int rank) const {
+    return m_folder + "/rank-" + std::to_string(rank) + ".gave-up";
+}
+
+Result<void> GlooRendezvous::leaveCard() {
+    const RankCard mine{m_options.worldSize, hostName(), bootIdentifier(), ProcessIdentity::self()};
+    const std::error_code code = writeAtOnce(cardPath(m_options.rank), cardText(mine), false);
+    if (!code)
+        return {};
+    if (code == std::errc::file_exists)
+        return Error(Message("There has already been a rank %1 in the folder \"%2\".",
+                             {std::to_string(m_options.rank), m_folder}),
+                     {}, Message("Each group needs an empty folder of its own."));
+    return cannotMeet(m_folder, code);
+}
+
+std::optional<Error> GlooRendezvous::reasonToStop(Clock::time_point end,
+                                                  const std::string& missing) const {
+    const std::string during = "the start of the group";
+    for (int rank = 0; rank < m_options.worldSize; ++rank)
+        if (const std::optional<std::string> note = noteOf(rank))
+            return Error(Message("Rank %1 has ended the group: %2", {std::to_string(rank), *note}));
+    if (m_options.status && m_options.status->header().abort.load() != 0)
+        return faultError(FaultKind::Aborted, -1, 0, during, m_options.deadline);
+    for (int rank = 0; rank < static_cast<int>(m_cards.size()); ++rank)
+        if (m_cards.size() > static_cast<std::size_t>(m_options.rank) &&
+            processState(rank) == ProcessState::Dead)
+            return faultError(FaultKind::Died, rank, card(rank).process.pid, during,
+                              m_options.deadline);
+    if (Clock::now() >= end)
+        return Error(Message(
+            "Rank %1 did not join the group within %2 s.",
+            {missing, rounded(std::chrono::duration<double>(m_options.deadline).count(), 4)}));
+    return std::nullopt;
+}
+
+Result<GlooRendezvous> GlooRendezvous::meet(const CommunicatorOptions& options,
+                                            const std::string& folder, Clock::time_point end) {
+    GlooRendezvous rendezvous(options, folder);
+    if (const Result<void> left = rendezvous.leaveCard(); !left)
+        return left.error();
+    const auto giveUp = [&](const Error& error) {
+        rendezvous.leaveNote(error.sentence());
+        return error;
+    };
+    for (int rank = 0; rank < options.worldSize; ++rank) {
+        std::optional<RankCard> card;
+        while (!(card = parseCard(readText(rendezvous.cardPath(rank))))) {
+            if (const auto reason = rendezvous.reasonToStop(end, std::to_string(rank)))
+                return giveUp(*reason);
+            std::this_thread::sleep_for(kBetweenLooks);
+        }
+        if (card->worldSize != options.worldSize)
+            return giveUp(Message("Rank %1 expects a group of %2 ranks, rank %3 one of %4.",
+                                  {std::to_string(options.rank), std::to_string(options.worldSize),
+                                   std::to_string(rank), std::to_string(card->worldSize)}));
+        rendezvous.m_cards.push_back(std::move(*card));
+    }
+    return rendezvous;
+}
+
+bool GlooRendezvous::onThisHost(int rank) const {
+    return card(rank).boot == card(m_options.rank).boot &&
+           card(rank).host == card(m_options.rank).host;
+}
+
+ProcessState GlooRendezvous::processState(int rank) const {
+    return onThisHost(rank) ? card(rank).process.state() : ProcessState::Running;
+}
+
+std::string GlooRendezvous::keyPath(const std::string& key) const {
+    std::string name = key;
+    for (char& c : name)
+        if (c == '/')
+            c = '-';
+    return m_folder + "/connect-" + name;
+}
+
+Result<void> GlooRendezvous::publish(const std::string& key, const std::vector<char>& value) const {
+    const std::error_code code =
+        writeAtOnce(keyPath(key), std::string(value.begin(), value.end()), false);
+    if (code)
+        return cannotMeet(m_folder, code);
+    return {};
+}
+
+Result<std::vector<char>> GlooRendezvous::await(const std::string& key,
+                                                Clock::time_point end) const {
+    for (;;) {
+        std::error_code ignored;
+        if (fs::exists(keyPath(key), ignored)) {
+            const std::string value = readText(keyPath(key));
+            return std::vector<char>(value.begin(), value.end());
+        }
+        // Gloo's keys begin with the rank that publishes them.
+        if (const auto reason = reasonToStop(end, key.substr(0, key.find('/'))))
+            return *reason;
+        std::this_thread::sleep_for(kBetweenLooks);
+    }
+}
+
+void GlooRendezvous::removePublished(const std::string& key) const {
+    std::error_code ignored;
+    fs::remove(keyPath(key), ignored);
+}
+
+void GlooRendezvous::leaveNote(const std::string& reason) const {
+    writeAtOnce(notePath(m_options.rank), reason, true);
+}
+
+std::optional<std::string> GlooRendezvous::noteOf(int rank) const {
+    std::error_code ignored;
+    if (!fs::exists(notePath(rank), ignored))
+        return std::nullopt;
+    return readText(notePath(rank));
+}
+
+void GlooRendezvous::leave() const {
+    std::error_code ignored;
+    fs::remove(cardPath(m_options.rank), ignored);
+}
+
+bool GlooRendezvous::hasLeft(int rank) const {
+    std::error_code ignored;
+    return !fs::exists(cardPath(rank), ignored);
+}
+
+} // namespace trainyard::engine

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Collectives between the ranks of one host. Data in reducible memory is summed where it lies: each
+// rank adds its share over all ranks and writes the sum into everybody's buffer, between two
+// barriers. Other data goes through the segment in pieces that fit the cache, one barrier a piece.
+#include "engine/comm/communicator.h"
+#include "engine/comm/shared_segment.h"
+#include "engine/comm/sums.h"
+
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+namespace trainyard::engine {
+
+namespace {
+
+using Clock = SharedSegment::Clock;
+
+/// Below this, copying costs less than a second barrier.
+constexpr std::size_t kWorthInPlace = 16 * 1024;
+constexpr std::size_t kCacheLine = 64;
+
+class SharedMemoryCommunicator final : public Communicator {
+public:
+    SharedMemoryCommunicator(const CommunicatorOptions& options,
+                             std::unique_ptr<SharedSegment> segment)
+        : m_options(options), m_segment(std::move(segment)) {}
+
+    int rank() const override { return m_options.rank; }
+    int worldSize() const override { return m_options.worldSize; }
+    double secondsInside() const override { return m_secondsInside; }
+
+    Result<std::span<std::byte>> allocateReducible(std::size_t bytes) override {
+        return m_segment->allocateArena(bytes);
+    }
+    Result<void> allReduceSum(void* data, std::size_t count, DType type,
+                              std::uint32_t tag) override;
+    Result<void> broadcast(void* data, std::size_t bytes, int root, std::uint32_t tag) override;
+    Result<void> barrier(std::uint32_t tag) override;
+
+private:
+    template <class Body>
+    Result<void> timed(Body body);
+    Result<void> sumInPlaces(const CollectiveCall& call, const SharedSegment::Places& places,
+                             Clock::time_point end);
+    Result<void> sumThroughStaging(const CollectiveCall& call, std::byte* data,
+                                   Clock::time_point end);
+
+    const CommunicatorOptions m_options;
+    const std::unique_ptr<SharedSegment> m_segment;
+    double m_secondsInside = 0;
+    std::optional<Error> m_broken; ///< the first error is the last word
+};
+
+/// Runs `body(end)` unless the group is broken, keeps its error and adds up the time.
+template <class Body>
+Result<void> SharedMemoryCommunicator::timed(Body body) {
+    if (m_broken)
+        return *m_broken;
+    const Clock::time_point start = Clock::now();
+    Result<void> result = body(start + m_options.deadline);
+    m_secondsInside += std::chrono::duration<double>(Clock::now() - start).count();
+    if (!result)
+        m_broken = result.error();
+    return result;
+}
+
+Result<void> SharedMemoryCommunicator::allReduceSum(void* data, std::size_t count, DType type,
+                                                    std::uint32_t tag) {
+    return timed([&](Clock::time_point end) -> Result<void> {
+        CollectiveCall call{CollectiveKind::AllReduce, tag, type, 0, count};
+        call.memoryHash = m_segment->memoryHash();
+        SharedSegment::Places places;
+        if (call.bytes() >= kWorthInPlace)
+            places = m_segment->find(data, call.bytes());
+        call.position = places.position;
+        return places.ofRank.empty() ? sumThroughStaging(call, static_cast<std::byte*>(data), end)
+                                     : sumInPlaces(call, places, end);
+    });
+}
+
+Result<void> SharedMemoryCommunicator::sumInPlaces(const CollectiveCall& call,
+                                                   const SharedSegment::Places& places,
+                                                   Clock::time_point end) {
+    if (Result<void> all = m_segment->barrier(call, true, end); !all)
+        return all;
+    // Shares end at cache lines, so that two ranks never write to the same one.
+    const std::size_t bytes = call.bytes();
+    const std::size_t intoLine = call.position % kCacheLine;
+    const auto shareBegin = [&](int rank) {
+        const std::size_t even =
+            bytes / static_cast<std::size_t>(m_options.worldSize) * static_cast<std::size_t>(rank);
+        if (even == 0 || rank == m_options.worldSize)
+            return rank == m_options.worldSize ? bytes : std::size_t{0};
+        const std::size_t line = (even + intoLine + kCacheLine - 1) / kCacheLine * kCacheLine;
+        return std::min(bytes, line - intoLine);
+    };
+    const std::size_t begin = shareBegin(m_options.rank);
+    const std::size_t size = shareBegin(m_options.rank + 1) - begin;
+    std::vector<void*> shares;
+    for (std::byte* place : places.ofRank)
+        shares.push_back(place + begin);
+    sumInPlace(shares, size / bytesOf(call.type), call.type);
+    return m_segment->barrier(call, false, end);
+}
+
+Result<void> SharedMemoryCommunicator::sumThroughStaging(const CollectiveCall& call,
+                                                         std::byte* data, Clock::time_point end) {
+    const std::size_t bytes = call.bytes();
+    if (bytes == 0)
+        return m_segment->barrier(call, true, end);
+    std::vector<const void*> addends(static_cast<std::size_t>(m_options.worldSize));
+    for (std::size_t begin = 0; begin < bytes; begin += SharedSegment::kPieceBytes) {
+        const std::size_t size = std::min(SharedSegment::kPieceBytes, bytes - begin);
+        std::memcpy(m_segment->stagingOfNextPhase(m_options.rank), data + begin, size);
+        if (Result<void> all = m_segment->barrier(call, begin == 0, end); !all)
+            return all;
+        for (int rank = 0; rank < m_options.worldSize; ++rank)
+            addends[static_cast<std::size_t>(rank)] = m_segment->stagingOfThisPhase(rank);
+        sumTo(data + begin, addends, size / bytesOf(call.type), call.type);
+    }
+    return {};
+}
+
+Result<void> SharedMemoryCommunicator::broadcast(void* data, std::size_t bytes, int root,
+                                                 std::uint32_t tag) {
+    TRAINYARD_CHECK_MSG(root >= 0 && root < m_options.worldSize,
+                        describePair(root, m_options.worldSize));
+    return timed([&](Clock::time_point end) -> Result<void> {
+        CollectiveCall call{CollectiveKind::Broadcast, tag, DType::Fp32, root, bytes};
+        call.memoryHash = m_segment->memoryHash();
+        auto* const target = static_cast<std::byte*>(data);
+        std::size_t begin = 0;
+        do { // also with nothing to send: the ranks still meet
+            const std::size_t size = std::min(SharedSegment::kPieceBytes, bytes - begin);
+            if (m_options.rank == root && size > 0)
+                std::memcpy(m_segment->stagingOfNextPhase(root), target + begin, size);
+            if (Result<void> all = m_segment->barrier(call, begin == 0, end); !all)
+                return all;
+            if (m_options.rank != root && size > 0)
+                std::memcpy(target + begin, m_segment->stagingOfThisPhase(root), size);
+            begin += size;
+        } while (begin < bytes);
+        return {};
+    });
+}
+
+Result<void> SharedMemoryCommunicator::barrier(std::uint32_t tag) {
+    return timed([&](Clock::time_point end) {
+        CollectiveCall call{CollectiveKind::Barrier, tag};
+        call.memoryHash = m_segment->memoryHash();
+        return m_segment->barrier(call, true, end);
+    });
+}
+
+} // namespace
+
+Result<std::unique_ptr<Communicator>>
+makeSharedMemoryCommunicator(const CommunicatorOptions& options, int segmentFd) {
+    if (options.worldSize == 1)
+        return makeSingleCommunicator();
+    Result<std::unique_ptr<SharedSegment>> segment = SharedSegment::join(options, segmentFd);
+    if (!segment)
+        return segment.error();
+    return std::unique_ptr<Communicator>(
+        std::make_unique<SharedMemoryCommunicator>(options, std::move(*segment)));
+}
+
+} // namespace trainyard::engine

@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Element-wise sums of fp32 and fp64, the same bits on every machine: an addition rounds once, and
+// there is nothing a compiler may fuse or reorder.
+#pragma once
+
+#include "engine/base/tensor_type.h"
+
+#include <cstddef>
+#include <span>
+
+namespace trainyard::engine {
+
+/// sum += addend. The two do not overlap.
+void addInto(void* sum, const void* addend, std::size_t count, DType type);
+
+/// Each of `buffers` becomes the sum of all, added in their order: ((b0 + b1) + b2) ...
+void sumInPlace(std::span<void* const> buffers, std::size_t count, DType type);
+
+/// out = the sum of `addends`, added in their order. Nothing overlaps. At least two.
+void sumTo(void* out, std::span<const void* const> addends, std::size_t count, DType type);
+
+} // namespace trainyard::engine

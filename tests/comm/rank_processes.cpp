@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/comm/rank_processes.h"
+
+#include <array>
+#include <csignal>
+#include <exception>
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace trainyard::test {
+
+using Clock = std::chrono::steady_clock;
+
+namespace {
+
+std::size_t pageBytes(int worldSize) {
+    return engine::statusPageBytes(worldSize) + sizeof(std::atomic<int>);
+}
+
+void* sharedPage(std::size_t bytes) {
+    void* page = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED)
+        qFatal("no shared page");
+    return page;
+}
+
+} // namespace
+
+MeetingPlace::MeetingPlace(Transport transport, int worldSize)
+    : m_transport(transport), m_worldSize(worldSize),
+      m_segment(::memfd_create("trainyard-test", MFD_CLOEXEC)),
+      m_page(sharedPage(pageBytes(worldSize))), m_pageBytes(pageBytes(worldSize)),
+      m_status(m_page) {}
+
+MeetingPlace::~MeetingPlace() {
+    ::close(m_segment);
+    ::munmap(m_page, m_pageBytes);
+}
+
+std::atomic<int>& MeetingPlace::counter() const {
+    return *reinterpret_cast<std::atomic<int>*>(static_cast<std::byte*>(m_page) +
+                                                engine::statusPageBytes(m_worldSize));
+}
+
+Result<std::unique_ptr<engine::Communicator>>
+MeetingPlace::join(int rank, std::chrono::milliseconds deadline) const {
+    return joinAs(rank, m_worldSize, deadline);
+}
+
+Result<std::unique_ptr<engine::Communicator>>
+MeetingPlace::joinAs(int rank, int worldSize, std::chrono::milliseconds deadline) const {
+    const engine::CommunicatorOptions options{rank, worldSize, deadline, &m_status};
+    return m_transport == Transport::SharedMemory
+               ? engine::makeSharedMemoryCommunicator(options, m_segment)
+               : engine::makeGlooCommunicator(options, m_folder.path().toStdString(), "127.0.0.1");
+}
+
+RankProcesses::RankProcesses(int count, const std::function<std::string(int rank)>& body) {
+    for (int rank = 0; rank < count; ++rank) {
+        std::array<int, 2> ends;
+        if (::pipe(ends.data()) != 0)
+            qFatal("no pipe");
+        const pid_t pid = ::fork();
+        if (pid < 0)
+            qFatal("no process");
+        if (pid == 0) {
+            std::string text;
+            try {
+                text = body(rank);
+            } catch (const std::exception& failure) {
+                text = std::string("exception: ") + failure.what();
+            }
+            // Not through exit(): what the parent registered for its own end must not run here.
+            const ssize_t written = ::write(ends[1], text.data(), text.size());
+            ::_exit(written == static_cast<ssize_t>(text.size()) ? 0 : 9);
+        }
+        ::close(ends[1]);
+        const auto handle = static_cast<int>(::syscall(SYS_pidfd_open, pid, 0));
+        if (handle < 0)
+            qFatal("no pidfd");
+        m_processes.push_back({pid, ends[0], handle});
+    }
+}
+
+RankProcesses::~RankProcesses() {
+    for (const Process& process : m_processes) {
+        if (process.pid > 0) {
+            ::kill(process.pid, SIGKILL);
+            ::waitpid(process.pid, nullptr, 0);
+        }
+        ::close(process.pipe);
+        ::close(process.handle);
+    }
+}
+
+void RankProcesses::signal(int rank, int number) const {
+    ::kill(pid(rank), number);
+}
+
+std::vector<RankEnd> RankProcesses::wait(std::chrono::seconds longest) {
+    const Clock::time_point start = Clock::now();
+    std::vector<RankEnd> ends(m_processes.size());
+    std::size_t running = m_processes.size();
+    bool struck = false;
+    while (running > 0) {
+        std::vector<pollfd> handles;
+        for (const Process& process : m_processes)
+            handles.push_back({process.pid > 0 ? process.handle : -1, POLLIN, 0});
+        const auto left =
+            std::chrono::duration_cast<std::chrono::milliseconds>(start + longest - Clock::now());
+        if (left.count() <= 0 && !struck) {
+            struck = true;
+            for (const Process& process : m_processes)
+                if (process.pid > 0)
+                    ::kill(process.pid, SIGABRT), ::kill(process.pid, SIGCONT);
+        }
+        ::poll(handles.data(), handles.size(), struck ? -1 : static_cast<int>(left.count()));
+        for (std::size_t i = 0; i < m_processes.size(); ++i) {
+            if (m_processes[i].pid == 0 || !(handles[i].revents & POLLIN))
+                continue;
+            int status = 0;
+            ::waitpid(m_processes[i].pid, &status, 0);
+            m_processes[i].pid = 0;
+            --running;
+            ends[i].signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+            ends[i].seconds = std::chrono::duration<double>(Clock::now() - start).count();
+            std::array<char, 4096> buffer;
+            for (ssize_t got;
+                 (got = ::read(m_processes[i].pipe, buffer.data(), buffer.size())) > 0;)
+                ends[i].text.append(buffer.data(), static_cast<std::size_t>(got));
+        }
+    }
+    return ends;
+}
+
+} // namespace trainyard::test

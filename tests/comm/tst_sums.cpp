@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The sum kernels against plain loops, bit for bit, at every length around their block sizes.
+#include "engine/comm/sums.h"
+
+#include <QtTest>
+
+#include <cstring>
+#include <vector>
+
+using namespace trainyard;
+using namespace trainyard::engine;
+
+namespace {
+
+/// Of very different sizes, so that the order of addition shows in the bits.
+template <class Real>
+Real valueAt(std::size_t buffer, std::size_t index) {
+    const std::uint32_t mixed = static_cast<std::uint32_t>(index * 2654435761u + buffer * 40503u);
+    const auto mantissa = static_cast<Real>(static_cast<std::int32_t>(mixed) >> 8);
+    return mantissa * static_cast<Real>(1u << (mixed & 15u)) / static_cast<Real>(3);
+}
+
+template <class Real>
+constexpr DType kType = sizeof(Real) == 8 ? DType::Fp64 : DType::Fp32;
+
+template <class Real>
+void checkSums(std::size_t buffers, std::size_t count) {
+    std::vector<std::vector<Real>> data(buffers, std::vector<Real>(count + 1));
+    for (std::size_t buffer = 0; buffer < buffers; ++buffer)
+        for (std::size_t i = 0; i <= count; ++i)
+            data[buffer][i] = valueAt<Real>(buffer, i);
+    std::vector<Real> expected(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        expected[i] = data[0][i];
+        for (std::size_t buffer = 1; buffer < buffers; ++buffer)
+            expected[i] = expected[i] + data[buffer][i];
+    }
+
+    std::vector<Real> out(count + 1, Real{-7});
+    std::vector<const void*> addends;
+    for (const std::vector<Real>& buffer : data)
+        addends.push_back(buffer.data());
+    sumTo(out.data(), addends, count, kType<Real>);
+    QVERIFY(std::memcmp(out.data(), expected.data(), count * sizeof(Real)) == 0);
+    QCOMPARE(out[count], Real{-7});
+
+    std::vector<Real> sum = data[0];
+    for (std::size_t buffer = 1; buffer < buffers; ++buffer)
+        addInto(sum.data(), data[buffer].data(), count, kType<Real>);
+    QVERIFY(std::memcmp(sum.data(), expected.data(), count * sizeof(Real)) == 0);
+
+    std::vector<void*> places;
+    for (std::vector<Real>& buffer : data)
+        places.push_back(buffer.data());
+    sumInPlace(places, count, kType<Real>);
+    for (std::size_t buffer = 0; buffer < buffers; ++buffer) {
+        QVERIFY(std::memcmp(data[buffer].data(), expected.data(), count * sizeof(Real)) == 0);
+        QCOMPARE(data[buffer][count], valueAt<Real>(buffer, count));
+    }
+}
+
+} // namespace
+
+class TestSums : public QObject {
+    Q_OBJECT
+
+private slots:
+    void inOrder() {
+        for (const std::size_t buffers : {2u, 3u, 4u, 7u})
+            for (const std::size_t count : {0u, 1u, 7u, 15u, 16u, 17u, 1000u, 1023u, 1024u, 1025u,
+                                            2047u, 2048u, 2049u, 9999u}) {
+                checkSums<float>(buffers, count);
+                checkSums<double>(buffers, count);
+            }
+    }
+    void orderShows() {
+        // The values are chosen so that a wrong order cannot pass unseen.
+        int different = 0;
+        for (std::size_t i = 0; i < 1000; ++i) {
+            const float a = valueAt<float>(0, i);
+            const float b = valueAt<float>(1, i);
+            const float c = valueAt<float>(2, i);
+            different += (a + b) + c != a + (b + c);
+        }
+        QVERIFY2(different > 100, qPrintable(QString::number(different)));
+    }
+};
+
+QTEST_APPLESS_MAIN(TestSums)
+#include "tst_sums.moc"
