@@ -60,6 +60,8 @@ Error faultError(FaultKind kind, int culprit, std::int64_t pid, const std::strin
     const std::string process = std::to_string(pid);
     const std::string seconds = rounded(std::chrono::duration<double>(deadline).count(), 4);
     switch (kind) {
+    case FaultKind::NeverJoined:
+        return {Message("Rank %1 did not join the group within %2 s.", {rank, seconds})};
     case FaultKind::Died:
         return {Message("Rank %1 (process %2) has died; the others were waiting for it at %3.",
                         {rank, process, during})};

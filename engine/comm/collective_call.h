@@ -48,12 +48,13 @@ std::uint64_t mixMemoryHash(std::uint64_t hash, std::uint64_t bytes);
 Error callsDiffer(int rank, const CollectiveCall& call, int otherRank, const CollectiveCall& other);
 
 enum class FaultKind : std::uint32_t {
-    Died,    ///< the culprit's process is gone
-    Stopped, ///< the culprit did not come in time: its process is stopped by a signal
-    Missing, ///< the culprit did not come in time
-    Left,    ///< the culprit has ended its part while the others go on
-    Aborted, ///< the status page says so; no culprit
-    Differs  ///< the ranks are not at the same collective
+    NeverJoined, ///< the culprit did not come to the start of the group in time
+    Died,        ///< the culprit's process is gone
+    Stopped,     ///< the culprit did not come in time: its process is stopped by a signal
+    Missing,     ///< the culprit did not come in time
+    Left,        ///< the culprit has ended its part while the others go on
+    Aborted,     ///< the status page says so; no culprit
+    Differs      ///< the ranks are not at the same collective
 };
 
 /// `during`: what this rank was doing, e.g. CollectiveCall::text().

@@ -128,8 +128,7 @@ Result<void> GlooRendezvous::leaveCard() {
     return cannotMeet(m_folder, code);
 }
 
-std::optional<Error> GlooRendezvous::reasonToStop(Clock::time_point end,
-                                                  const std::string& missing) const {
+std::optional<Error> GlooRendezvous::reasonToStop(Clock::time_point end, int missing) const {
     const std::string during = "the start of the group";
     for (int rank = 0; rank < m_options.worldSize; ++rank)
         if (const std::optional<std::string> note = noteOf(rank))
@@ -142,9 +141,7 @@ std::optional<Error> GlooRendezvous::reasonToStop(Clock::time_point end,
             return faultError(FaultKind::Died, rank, card(rank).process.pid, during,
                               m_options.deadline);
     if (Clock::now() >= end)
-        return Error(Message(
-            "Rank %1 did not join the group within %2 s.",
-            {missing, rounded(std::chrono::duration<double>(m_options.deadline).count(), 4)}));
+        return faultError(FaultKind::NeverJoined, missing, 0, during, m_options.deadline);
     return std::nullopt;
 }
 
@@ -160,7 +157,7 @@ Result<GlooRendezvous> GlooRendezvous::meet(const CommunicatorOptions& options,
     for (int rank = 0; rank < options.worldSize; ++rank) {
         std::optional<RankCard> card;
         while (!(card = parseCard(readText(rendezvous.cardPath(rank))))) {
-            if (const auto reason = rendezvous.reasonToStop(end, std::to_string(rank)))
+            if (const auto reason = rendezvous.reasonToStop(end, rank))
                 return giveUp(*reason);
             std::this_thread::sleep_for(kBetweenLooks);
         }
@@ -207,7 +204,7 @@ Result<std::vector<char>> GlooRendezvous::await(const std::string& key,
             return std::vector<char>(value.begin(), value.end());
         }
         // Gloo's keys begin with the rank that publishes them.
-        if (const auto reason = reasonToStop(end, key.substr(0, key.find('/'))))
+        if (const auto reason = reasonToStop(end, numberOf<int>(key)))
             return *reason;
         std::this_thread::sleep_for(kBetweenLooks);
     }

@@ -57,7 +57,7 @@ private:
         : m_options(options), m_folder(std::move(folder)) {}
     Result<void> leaveCard();
     /// Why waiting for other ranks makes no sense any more.
-    std::optional<Error> reasonToStop(Clock::time_point end, const std::string& missing) const;
+    std::optional<Error> reasonToStop(Clock::time_point end, int missing) const;
     std::string cardPath(int rank) const;
     std::string notePath(int rank) const;
     std::string keyPath(const std::string& key) const;

@@ -182,13 +182,8 @@ Result<void> SharedSegment::waitForOthersToJoin() {
             return {};
         if (const std::optional<Fault> fault = findFault(nap % kNapsBetweenProcessChecks == 0))
             return fail(*fault, during);
-        if (Clock::now() >= end) {
-            publishFault({FaultKind::Missing, missing});
-            return Error(
-                Message("Rank %1 did not join the group within %2 s.",
-                        {std::to_string(missing),
-                         rounded(std::chrono::duration<double>(m_options.deadline).count(), 4)}));
-        }
+        if (Clock::now() >= end)
+            return fail({FaultKind::NeverJoined, missing}, during);
         futexWait(header().joined, seen, kNap);
     }
 }

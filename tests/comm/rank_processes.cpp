@@ -69,6 +69,9 @@ RankProcesses::RankProcesses(int count, const std::function<std::string(int rank
         if (pid < 0)
             qFatal("no process");
         if (pid == 0) {
+            // As a fresh process, without the test framework's handlers.
+            for (int number = 1; number < SIGRTMIN; ++number)
+                ::signal(number, SIG_DFL);
             std::string text;
             try {
                 text = body(rank);
@@ -100,6 +103,11 @@ RankProcesses::~RankProcesses() {
 
 void RankProcesses::signal(int rank, int number) const {
     ::kill(pid(rank), number);
+}
+
+bool RankProcesses::isRunning(int rank) const {
+    pollfd handle = {m_processes[static_cast<std::size_t>(rank)].handle, POLLIN, 0};
+    return ::poll(&handle, 1, 0) == 0;
 }
 
 std::vector<RankEnd> RankProcesses::wait(std::chrono::seconds longest) {

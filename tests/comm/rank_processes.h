@@ -70,6 +70,7 @@ public:
 
     pid_t pid(int rank) const { return m_processes[static_cast<std::size_t>(rank)].pid; }
     void signal(int rank, int number) const;
+    bool isRunning(int rank) const;
     /// Waits for all, at most `longest`; those that have not ended by then are killed with SIGABRT.
     std::vector<RankEnd> wait(std::chrono::seconds longest);
 
