@@ -91,8 +91,9 @@ private:
     QString m_folder;
     std::optional<Error> m_viewOnly;
     std::optional<Error> m_warning;
-    std::unique_ptr<StoreReader> m_reader;
     std::unique_ptr<Writer> m_writer; ///< none when view-only
+    /// Goes before the writer does: the last connection tidies the files up, and must be able to.
+    std::unique_ptr<StoreReader> m_reader;
     QTimer* m_watch = nullptr;
 };
 

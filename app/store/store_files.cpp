@@ -197,6 +197,9 @@ Result<OpenedStore> openStoreFiles(const QString& folder, std::chrono::milliseco
         return cannotOpen(folder, "the folder cannot be made");
     const std::array files = {std::pair(catalogFile(folder), &catalogLayout()),
                               std::pair(pointsFile(folder), &pointsLayout())};
+    for (const auto& [file, layout] : files)
+        if (QFileInfo::exists(file) && !QFileInfo(file).isFile())
+            return cannotOpen(folder, QFileInfo(file).fileName().toStdString() + " is not a file");
     try {
         for (const auto& [file, layout] : files)
             if (Result<void> checked = inspect(file, *layout, busyTimeout); !checked)
