@@ -42,6 +42,7 @@ public:
         makeThePlan();
         meetTheOthers();
         buildExecutor();
+        comparePlans();
         announce();
         train();
         setPhase(RankPhase::Done);
@@ -138,6 +139,10 @@ private:
             throw SessionEnd{RankExit::PeerLost};
         }
         m_communicator = std::move(*communicator);
+    }
+
+    /// Before the first step; reducible memory is asked for before the first collective.
+    void comparePlans() {
         std::uint64_t hash = m_plan.hash;
         check(m_communicator->broadcast(&hash, sizeof hash, 0, kPlanTag));
         if (hash != m_plan.hash)
