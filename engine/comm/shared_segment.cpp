@@ -32,10 +32,13 @@ constexpr std::uint64_t kPage = 4096;
 static_assert(sizeof(SegmentHeader) + sizeof(RankSlot) * SharedSegment::kMostRanks <=
               kStagingOffset);
 
-/// Spinning this long is cheaper than being woken, and short beside a training step.
-constexpr microseconds kSpin{60};
+/// A rank that waits first only pauses, then lets others have the processor in between (the rank it
+/// waits for may need this very one), then sleeps. Short beside a training step, and cheaper than
+/// being woken where each rank has a processor of its own.
+constexpr microseconds kPausing{5};
+constexpr microseconds kAwake{60};
 constexpr int kPausesBetweenLooks = 32;
-/// With more ranks than processors, this many times another rank may go first.
+/// With more ranks than processors, this many times another may go first.
 constexpr int kYields = 20;
 /// A sleeping rank looks this often at the status page and the other ranks' slots ...
 constexpr milliseconds kNap{10};
@@ -292,10 +295,14 @@ Result<void> SharedSegment::sleepUntilComplete(const CollectiveCall& call, Clock
         for (int i = 0; i < kYields && !phaseIsComplete(phase); ++i)
             ::sched_yield();
     } else {
-        const Clock::time_point spinEnd = Clock::now() + kSpin;
-        while (!phaseIsComplete(phase) && Clock::now() < spinEnd)
+        const Clock::time_point start = Clock::now();
+        for (auto waited = microseconds(0); !phaseIsComplete(phase) && waited < kAwake;
+             waited = std::chrono::duration_cast<microseconds>(Clock::now() - start)) {
             for (int i = 0; i < kPausesBetweenLooks && !phaseIsComplete(phase); ++i)
                 pauseProcessor();
+            if (waited >= kPausing)
+                ::sched_yield();
+        }
     }
     std::optional<Fault> fault;
     for (int nap = 0; !phaseIsComplete(phase) && !fault; ++nap) {
