@@ -102,6 +102,8 @@ void addPools(Cases& cases) {
     addPool(cases, 2, {20, 8, 10}, {});
     addPool(cases, 2, {32, 7, 7}, {3, 3, 2, 2, 1, 1});
     addPool(cases, 2, {3, 6, 5}, {3, 3, 1, 1, 1, 1});
+    addPool(cases, 2, {3, 2, 1}, {3, 3, 2, 2, 1, 1});
+    addPool(cases, 1, {1, 1, 1}, {3, 3, 1, 1, 1, 1});
     addPool(cases, 1, {20, 9, 8}, {2, 3, 3, 4, 0, 0});
     addPool(cases, 1, {3, 9, 8}, {3, 1, 1, 2, 1, 0});
 }

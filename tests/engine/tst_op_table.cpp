@@ -57,9 +57,9 @@ const std::vector<Contestant>& contestants() {
         {"reference fp32", DType::Fp32, false, engine::makeReferenceBackend},
         cpuContestant("cpu fp32, 1 thread, form 1", 1, 0),
         cpuContestant("cpu fp32, 2 threads, form 1", 2, 0),
-        cpuContestant("cpu fp32, 2 threads, form 2", 2, 1),
+        cpuContestant("cpu fp32, 1 thread, form 2", 1, 1),
         cpuContestant("cpu fp32, 1 thread, form 3", 1, 2),
-        cpuContestant("cpu fp32, 2 threads, form 4", 2, 3),
+        cpuContestant("cpu fp32, 1 thread, form 4", 1, 3),
         cpuContestant("cpu fp32, 2 threads, last form", 2, 9),
     };
     return all;

@@ -6,7 +6,7 @@
 #include "engine/base/check.h"
 
 #include <algorithm>
-#include <chrono>
+#include <ctime>
 #include <limits>
 
 namespace trainyard::engine::cpu {
@@ -14,8 +14,9 @@ namespace trainyard::engine::cpu {
 namespace {
 
 constexpr int kRounds = 5;           ///< timed runs of a form, if there is time for them
-constexpr double kPatience = 0.03;   ///< seconds for all rounds after the first
-constexpr double kHopeless = 1.5;    ///< a form this much slower than the best is not tried again
+constexpr double kPatience = 0.02;   ///< seconds for the rounds after the second
+constexpr double kHopeless = 1.5;    ///< so much slower than the best: not tried again
+constexpr double kHopelessCold = 4;  ///< the same for the first run, which finds cold caches
 constexpr double kWorthwhile = 0.97; ///< a later form must beat an earlier one by this factor
 
 /// A copy of a request over memory of its own, filled with small numbers.
@@ -50,30 +51,37 @@ private:
     std::vector<std::unique_ptr<Workspace>> m_memory;
 };
 
-double secondsOf(const std::function<void()>& work) {
-    const auto start = std::chrono::steady_clock::now();
-    work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+/// One thread is timed by its own clock, which stands still while another process has the
+/// processor.
+double secondsOf(Form& form, const dnnl::stream& stream, std::byte* scratch, int threads) {
+    const clockid_t clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+    const auto now = [clock] {
+        timespec time{};
+        clock_gettime(clock, &time);
+        return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+    };
+    const double start = now();
+    form.run(stream, scratch);
+    return now() - start;
 }
 
 /// The smallest of several times, the forms taking turns: what else runs on the machine can only
 /// add.
-std::size_t fastestOf(std::vector<Form>& forms, const dnnl::stream& stream) {
+std::size_t fastestOf(std::vector<Form>& forms, const dnnl::stream& stream, int threads) {
     Workspace scratch;
     for (const Form& form : forms)
         scratch.reserve(form.scratchBytes());
     std::vector<double> best(forms.size(), std::numeric_limits<double>::max());
     double spent = 0;
     for (int round = 0; round < kRounds && (round < 2 || spent < kPatience); ++round) {
-        const double limit = kHopeless * *std::min_element(best.begin(), best.end());
+        const double limit =
+            (round < 2 ? kHopelessCold : kHopeless) * *std::min_element(best.begin(), best.end());
         for (std::size_t i = 0; i < forms.size(); ++i) {
-            if (round == 0)
-                forms[i].run(stream, scratch.data()); // brings code and memory into the caches
-            else if (best[i] > limit)
+            if (round > 0 && best[i] > limit)
                 continue;
-            const double seconds = secondsOf([&] { forms[i].run(stream, scratch.data()); });
+            const double seconds = secondsOf(forms[i], stream, scratch.data(), threads);
             best[i] = std::min(best[i], seconds);
-            spent += round == 0 ? 0 : seconds;
+            spent += seconds;
         }
     }
     std::size_t winner = 0;
@@ -96,7 +104,7 @@ std::unique_ptr<Form> pickForm(Context& context, const std::string& key,
     const std::size_t choice = context.chooser->choose(whole, names, [&] {
         const TrialRequest trial(request);
         std::vector<Form> candidates = build(trial.request());
-        return fastestOf(candidates, context.stream);
+        return fastestOf(candidates, context.stream, context.threads);
     });
     TRAINYARD_CHECK_MSG(choice < forms.size(), describePair(choice, forms.size()));
     context.workspace.reserve(forms[choice].scratchBytes());

@@ -5,6 +5,7 @@
 // included (it is zero and stays zero); dropout numbers the elements row-major in every layout.
 #include "engine/backend/cpu/kernels.h"
 
+#include "engine/backend/cpu/dropout_draws.h"
 #include "engine/backend/cpu/loops.h"
 #include "engine/backend/dropout_mask.h"
 #include "engine/backend/kernel_request.h"
@@ -120,32 +121,9 @@ std::unique_ptr<Kernel> makeMove(const KernelRequest& request) {
                                   addsToInputGradient(request));
 }
 
-constexpr std::int64_t kDraws = 16; ///< groups drawn at once: a register of 16 counters
-/// Elements handled at once; with the rest of a group on either side they need kChunk / 4 + 1
-/// draws.
-constexpr std::int64_t kChunk = 252;
-constexpr std::int64_t kChunkWords = (kChunk / kDropoutGroup + 1) * kDropoutGroup;
-static_assert(kChunkWords % (kDraws * kDropoutGroup) == 0);
-
-/// What the draws of a run depend on, besides row and element.
-struct DropoutKey {
-    std::uint64_t seed = 0;
-    std::uint32_t stream = 0;
-    std::int64_t step = 0;
-    std::int64_t groupsPerRow = 0;
-};
-
-/// The words of groups first .. first + kChunkWords / 4 of a global row.
-TRAINYARD_MULTIVERSION
-void drawWords(const DropoutKey& key, std::int64_t row, std::int64_t first,
-               std::uint32_t* __restrict words) {
-    for (std::int64_t g = 0; g < kChunkWords / kDropoutGroup; ++g) {
-        const Philox4 four =
-            dropoutWords(key.seed, key.stream, key.step, row, key.groupsPerRow, first + g);
-        for (std::size_t i = 0; i < 4; ++i)
-            words[static_cast<std::size_t>(g) * 4 + i] = four[i];
-    }
-}
+/// Groups drawn and applied at once.
+constexpr std::int64_t kChunkGroups = 2 * kDrawLanes;
+constexpr std::int64_t kChunkWords = kChunkGroups * kDropoutGroup;
 
 /// Elements `stride` apart in memory: 1 in the plain layout, 16 along a channel of a blocked one.
 struct Run {
@@ -155,15 +133,38 @@ struct Run {
     std::int64_t stride;
 };
 
-TRAINYARD_MULTIVERSION
-void dropRun(const Run& run, const std::uint32_t* words, std::uint32_t threshold, float scale,
-             bool add) {
-    for (std::int64_t i = 0; i < run.count; ++i) {
-        const float value =
-            dropoutKeeps(words[i], threshold) ? run.from[i * run.stride] * scale : 0.0F;
-        float& to = run.to[i * run.stride];
-        to = add ? to + value : value;
+struct DropoutRule {
+    std::uint32_t threshold;
+    float scale;
+    bool add;
+};
+
+/// `from` and `to` may be the same memory, element for element.
+template <std::int64_t Stride>
+[[gnu::always_inline]] inline void dropElements(const Run& run, const std::uint32_t* words,
+                                                DropoutRule rule) {
+    const float* from = run.from;
+    float* to = run.to;
+    if (rule.add) {
+#pragma GCC ivdep
+        for (std::int64_t i = 0; i < run.count; ++i)
+            to[i * Stride] +=
+                dropoutKeeps(words[i], rule.threshold) ? from[i * Stride] * rule.scale : 0.0F;
+    } else {
+#pragma GCC ivdep
+        for (std::int64_t i = 0; i < run.count; ++i)
+            to[i * Stride] =
+                dropoutKeeps(words[i], rule.threshold) ? from[i * Stride] * rule.scale : 0.0F;
     }
+}
+
+TRAINYARD_MULTIVERSION
+void dropPlain(const Run& run, const std::uint32_t* words, DropoutRule rule) {
+    dropElements<1>(run, words, rule);
+}
+
+void dropBlocked(const Run& run, const std::uint32_t* words, DropoutRule rule) {
+    dropElements<16>(run, words, rule);
 }
 
 class Dropout : public Kernel {
@@ -175,12 +176,12 @@ public:
         const bool backward = request.direction == Direction::Backward;
         m_from = dataOf<float>(backward ? request.outputGradients[0] : request.inputs[0]);
         m_to = dataOf<float>(backward ? request.inputGradients[0] : request.outputs[0]);
-        m_add = backward && addsToInputGradient(request);
         const auto& a = std::get<graph::DropoutAttributes>(request.attributes);
         m_key.stream = a.stream;
         m_key.groupsPerRow = dropoutGroups(m_elements);
-        m_threshold = dropoutThreshold(a.probability);
-        m_scale = static_cast<float>(1.0 / (1.0 - a.probability));
+        m_rule = {.threshold = dropoutThreshold(a.probability),
+                  .scale = static_cast<float>(1.0 / (1.0 - a.probability)),
+                  .add = backward && addsToInputGradient(request)};
     }
 
     void run(const StepContext& context) override {
@@ -227,9 +228,12 @@ private:
             const std::int64_t first = element + done;
             const std::int64_t inGroup = first % kDropoutGroup;
             const std::int64_t count = std::min(run.count - done, kChunkWords - inGroup);
-            drawWords(m_key, globalRow, first / kDropoutGroup, words.data());
-            dropRun({run.from + done * run.stride, run.to + done * run.stride, count, run.stride},
-                    words.data() + inGroup, m_threshold, m_scale, m_add);
+            const std::int64_t groups = (inGroup + count + kDropoutGroup - 1) / kDropoutGroup;
+            drawDropoutWords(m_key, globalRow, first / kDropoutGroup,
+                             (groups + kDrawLanes - 1) / kDrawLanes * kDrawLanes, words.data());
+            const Run part{run.from + done * run.stride, run.to + done * run.stride, count,
+                           run.stride};
+            (run.stride == 1 ? dropPlain : dropBlocked)(part, words.data() + inGroup, m_rule);
             done += count;
         }
     }
@@ -239,10 +243,8 @@ private:
     Shape m_shape;
     Layout m_layout;
     std::int64_t m_rows, m_elements, m_stored;
-    bool m_add = false;
     DropoutKey m_key;
-    std::uint32_t m_threshold = 0;
-    float m_scale = 1;
+    DropoutRule m_rule{};
 };
 
 class ZeroRows : public Kernel {

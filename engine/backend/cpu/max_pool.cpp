@@ -21,58 +21,82 @@ namespace {
 
 constexpr std::int64_t kLanes = 16;
 
-inline bool wins(float value, float best) {
-    return value > best || (value != value && best == best);
+/// Range of outputs along a row whose window has its `tap`-th column inside the picture.
+inline Span insideOutputs(const Window& w, std::int64_t tap) {
+    const std::int64_t shift = w.paddingWidth - tap; // input column of output o: o * stride - shift
+    const std::int64_t first = shift > 0 ? (shift + w.strideWidth - 1) / w.strideWidth : 0;
+    const std::int64_t end = w.inWidth + shift; // o * stride must be below
+    const std::int64_t last = end > 0 ? (end - 1) / w.strideWidth + 1 : 0;
+    return {first, std::min(last, w.outWidth)};
 }
 
-/// `Lanes` planes side by side: 1 (plain) or 16 (blocked).
-template <std::int64_t Lanes>
-[[gnu::always_inline]] inline void poolWindow(const Window& w, const float* __restrict x, Span h,
-                                              Span v, float* __restrict y,
-                                              std::int32_t* __restrict at) {
-    float best[Lanes];
-    std::int32_t position[Lanes];
-    for (std::int64_t l = 0; l < Lanes; ++l) {
-        best[l] = -std::numeric_limits<float>::infinity();
-        position[l] = static_cast<std::int32_t>(h.first * w.inWidth + v.first);
-    }
-    for (std::int64_t ih = h.first; ih < h.last; ++ih)
-        for (std::int64_t iw = v.first; iw < v.last; ++iw) {
-            const std::int64_t i = ih * w.inWidth + iw;
-            for (std::int64_t l = 0; l < Lanes; ++l) {
-                const float value = x[i * Lanes + l];
-                const bool won = wins(value, best[l]);
-                best[l] = won ? value : best[l];
-                position[l] = won ? static_cast<std::int32_t>(i) : position[l];
-            }
+/// One tap for a row of outputs: element `in` + o * step of the plane against the best so far. The
+/// outer loop is over outputs, which are independent; so nothing waits for the result before.
+template <std::int64_t Lanes, bool Positions>
+[[gnu::always_inline]] inline void tapRow(const float* __restrict plane, std::int64_t in,
+                                          std::int64_t step, Span outputs, float* __restrict y,
+                                          std::int32_t* __restrict at) {
+    for (std::int64_t o = outputs.first; o < outputs.last; ++o) {
+        const std::int64_t position = in + o * step;
+        const float* value = plane + position * Lanes;
+#pragma GCC unroll 1
+        for (std::int64_t l = 0; l < Lanes; ++l) {
+            const float v = value[l];
+            const float best = y[o * Lanes + l];
+            const bool won = (v > best) | ((v != v) & (best == best));
+            y[o * Lanes + l] = won ? v : best;
+            if (Positions)
+                at[o * Lanes + l] = won ? static_cast<std::int32_t>(position) : at[o * Lanes + l];
         }
-    for (std::int64_t l = 0; l < Lanes; ++l)
-        y[l] = best[l];
-    if (at)
-        for (std::int64_t l = 0; l < Lanes; ++l)
-            at[l] = position[l];
+    }
 }
 
-template <std::int64_t Lanes>
+/// Before any tap: nothing won, and the position is that of the first tap inside.
+template <std::int64_t Lanes, bool Positions>
+[[gnu::always_inline]] inline void startRow(const Window& w, std::int64_t firstRow, float* y,
+                                            std::int32_t* at) {
+    std::fill_n(y, w.outWidth * Lanes, -std::numeric_limits<float>::infinity());
+    if (Positions)
+        for (std::int64_t o = 0; o < w.outWidth; ++o) {
+            const std::int64_t column =
+                std::max<std::int64_t>(o * w.strideWidth - w.paddingWidth, 0);
+            std::fill_n(at + o * Lanes, Lanes,
+                        static_cast<std::int32_t>(firstRow * w.inWidth + column));
+        }
+}
+
+/// `Lanes` planes side by side: 1 (plain) or 16 (a block).
+template <std::int64_t Lanes, bool Positions>
 [[gnu::always_inline]] inline void poolPlanes(const Window& w, const float* x, float* y,
                                               std::int32_t* at) {
     for (std::int64_t oh = 0; oh < w.outHeight; ++oh) {
-        const Span h = covered(oh, w.strideHeight, w.paddingHeight, w.kernelHeight, w.inHeight);
-        for (std::int64_t ow = 0; ow < w.outWidth; ++ow) {
-            const Span v = covered(ow, w.strideWidth, w.paddingWidth, w.kernelWidth, w.inWidth);
-            const std::int64_t o = (oh * w.outWidth + ow) * Lanes;
-            poolWindow<Lanes>(w, x, h, v, y + o, at ? at + o : nullptr);
-        }
+        const Span rows = covered(oh, w.strideHeight, w.paddingHeight, w.kernelHeight, w.inHeight);
+        startRow<Lanes, Positions>(w, rows.first, y, at);
+        for (std::int64_t ih = rows.first; ih < rows.last; ++ih)
+            for (std::int64_t tap = 0; tap < w.kernelWidth; ++tap)
+                tapRow<Lanes, Positions>(x, ih * w.inWidth - w.paddingWidth + tap, w.strideWidth,
+                                         insideOutputs(w, tap), y, at);
+        y += w.outWidth * Lanes;
+        at += Positions ? w.outWidth * Lanes : 0;
     }
 }
 
 TRAINYARD_MULTIVERSION
 void poolBlock(const Window& w, const float* x, float* y, std::int32_t* at) {
-    poolPlanes<kLanes>(w, x, y, at);
+    poolPlanes<kLanes, true>(w, x, y, at);
+}
+
+TRAINYARD_MULTIVERSION
+void inferBlock(const Window& w, const float* x, float* y, std::int32_t* at) {
+    poolPlanes<kLanes, false>(w, x, y, at);
 }
 
 void poolPlane(const Window& w, const float* x, float* y, std::int32_t* at) {
-    poolPlanes<1>(w, x, y, at);
+    poolPlanes<1, true>(w, x, y, at);
+}
+
+void inferPlane(const Window& w, const float* x, float* y, std::int32_t* at) {
+    poolPlanes<1, false>(w, x, y, at);
 }
 
 /// Adds the gradient of each window to its winner.
@@ -84,14 +108,15 @@ void scatterPlane(const Window& w, const float* dy, const std::int32_t* at, floa
 TRAINYARD_MULTIVERSION
 void scatterBlock(const Window& w, const float* __restrict dy, const std::int32_t* __restrict at,
                   float* __restrict dx) {
-    for (std::int64_t oh = 0; oh < w.outHeight; ++oh) {
-        const Span h = covered(oh, w.strideHeight, w.paddingHeight, w.kernelHeight, w.inHeight);
-        for (std::int64_t ow = 0; ow < w.outWidth; ++ow) {
-            const Span v = covered(ow, w.strideWidth, w.paddingWidth, w.kernelWidth, w.inWidth);
-            const std::int64_t o = (oh * w.outWidth + ow) * kLanes;
-            for (std::int64_t ih = h.first; ih < h.last; ++ih)
-                for (std::int64_t iw = v.first; iw < v.last; ++iw) {
+    for (std::int64_t oh = 0, o = 0; oh < w.outHeight; ++oh) {
+        const Span rows = covered(oh, w.strideHeight, w.paddingHeight, w.kernelHeight, w.inHeight);
+        for (std::int64_t ow = 0; ow < w.outWidth; ++ow, o += kLanes) {
+            const Span columns =
+                covered(ow, w.strideWidth, w.paddingWidth, w.kernelWidth, w.inWidth);
+            for (std::int64_t ih = rows.first; ih < rows.last; ++ih)
+                for (std::int64_t iw = columns.first; iw < columns.last; ++iw) {
                     const std::int64_t i = ih * w.inWidth + iw;
+#pragma GCC unroll 1
                     for (std::int64_t l = 0; l < kLanes; ++l)
                         dx[i * kLanes + l] += at[o + l] == i ? dy[o + l] : 0.0F;
                 }
@@ -130,7 +155,9 @@ private:
         float* in = m_in + plane * inCount;
         std::int32_t* positions = m_positions ? m_positions + outAt : nullptr;
         if (!m_backward) {
-            (m_lanes == 1 ? poolPlane : poolBlock)(m_window, in, m_out + outAt, positions);
+            const auto pool = m_positions ? (m_lanes == 1 ? poolPlane : poolBlock)
+                                          : (m_lanes == 1 ? inferPlane : inferBlock);
+            pool(m_window, in, m_out + outAt, positions);
             return;
         }
         if (!m_add)

@@ -25,8 +25,11 @@ constexpr std::int64_t kLanes = 16;
 /// Moshier, "Methods and programs for mathematical functions", 1989): x = n log 2 + r, |r| <= log 2
 /// / 2, exp(x) = 2^n (1 + r + r^2 P(r)).
 [[gnu::always_inline]] inline float exponential(float x) {
-    const float clamped = x > -87.0F ? x : -87.0F; // exp(-87) is the last that is not subnormal
-    const float n = std::floor(clamped * 1.44269504088896341F + 0.5F);
+    // Adding and subtracting 1.5 * 2^23 rounds to a whole number, which is left in the lowest bits.
+    constexpr float kRound = 12582912.0F;
+    const float clamped = x > -87.0F ? x : -87.0F; // exp(-87) is not yet subnormal
+    const float shifted = clamped * 1.44269504088896341F + kRound;
+    const float n = shifted - kRound;
     const float r = (clamped - n * 0.693359375F) + n * 2.12194440e-4F;
     float p = 1.9875691500e-4F;
     p = p * r + 1.3981999507e-3F;
@@ -34,8 +37,8 @@ constexpr std::int64_t kLanes = 16;
     p = p * r + 4.1665795894e-2F;
     p = p * r + 1.6666665459e-1F;
     p = p * r + 5.0000001201e-1F;
-    const float mantissa = p * r * r + r + 1.0F;
-    const auto exponent = static_cast<std::uint32_t>(static_cast<std::int32_t>(n) + 127) << 23;
+    const float mantissa = p * (r * r) + r + 1.0F;
+    const std::uint32_t exponent = (std::bit_cast<std::uint32_t>(shifted) + 127U) << 23;
     const float value = mantissa * std::bit_cast<float>(exponent);
     const float cut = x > -87.0F ? value : 0.0F;
     return x == x ? cut : x;
