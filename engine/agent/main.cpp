@@ -1,0 +1,34 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// trainyard-worker: the verbs of the agent, put together with what computes.
+#include "engine/agent/posix_files.h"
+#include "engine/agent/rank_command.h"
+#include "engine/agent/worker_main.h"
+#include "engine/runtime/inspect.h"
+
+#include <exception>
+#include <unistd.h>
+
+using namespace trainyard::engine;
+
+namespace {
+
+constexpr std::size_t kMaxExperimentBytes = 64u << 20;
+
+/// The experiment comes on stdin, the description goes to stdout.
+int inspectMain(const std::vector<std::string>&) {
+    const std::string experiment = readAll(STDIN_FILENO, kMaxExperimentBytes);
+    return writeAll(STDOUT_FILENO, inspectExperiment(experiment) + "\n") ? 0 : 1;
+}
+
+} // namespace
+
+int main(int argc, char** argv) {
+    try {
+        return workerMain({argv + 1, argv + argc}, {rankMain, inspectMain, {}});
+    } catch (const std::exception& exception) {
+        (void)writeAll(STDERR_FILENO, std::string("trainyard-worker: ") + exception.what() + "\n");
+        return 1;
+    }
+}

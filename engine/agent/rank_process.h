@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Starting the process of one rank as runtime/rank_protocol.h says: its file descriptors, its mark
+// in the environment, and its end should the supervisor die.
+#pragma once
+
+#include "engine/agent/posix_files.h"
+#include "engine/agent/run_folder.h"
+#include "engine/runtime/rank_protocol.h"
+
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+namespace trainyard::engine {
+
+/// The memory that all ranks of this node and the supervisor share.
+class SharedMemory {
+public:
+    static Result<SharedMemory> create(int worldSize);
+    SharedMemory(SharedMemory&& other) noexcept;
+    SharedMemory& operator=(SharedMemory&&) = delete;
+    ~SharedMemory();
+
+    StatusPage status() const { return StatusPage(m_mapping); }
+    int statusFd() const { return m_statusFile.fd(); }
+    int segmentFd() const { return m_segmentFile.fd(); }
+
+private:
+    SharedMemory() = default;
+    FileHandle m_statusFile;
+    FileHandle m_segmentFile;
+    void* m_mapping = nullptr;
+    std::size_t m_bytes = 0;
+};
+
+struct RankProcess {
+    pid_t pid = 0;
+    FileHandle events; ///< read ends, non-blocking
+    FileHandle output;
+    FileHandle errors;
+};
+
+struct RankCommand {
+    std::vector<std::string> program; ///< path and first arguments; the rank's own are appended
+    int rank = 0;
+    int worldSize = 1;
+    int threads = 1;
+};
+
+/// Forks and waits until the program runs; an error when it can not. Call from the main thread
+/// only: the kernel ends the child when the thread that forked it ends.
+Result<RankProcess> startRank(const RankCommand& command, const RunFolder& folder,
+                              const SharedMemory& memory);
+
+} // namespace trainyard::engine
