@@ -155,11 +155,13 @@ private:
     GuardedBuffer m_buffer;
 };
 
-/// All memory of one evaluation and the requests over it.
-class Bench {
+} // namespace
+
+/// All memory of an operation, the requests over it and the kernels made of them.
+class OperationBench::Memory {
 public:
-    Bench(DType type, const OperationCase& c, const OperationValues& values,
-          const OperationOptions& options)
+    Memory(DType type, const OperationCase& c, const OperationValues& values,
+           const OperationOptions& options)
         : m_case(c), m_values(values), m_options(options),
           m_input(type, c.rows, c.input, c.inputLayout, "input"),
           m_output(type, c.rows, c.output(), c.outputLayout, "output"),
@@ -197,17 +199,21 @@ public:
         for (Value& gradient : m_gradients)
             gradient.spoil();
         m_input.write(m_values.input);
-        m_forward->run(m_values.context);
-        if (m_options.inference)
-            return;
         if (!m_case.isLoss())
             m_outputGradient.write(m_values.outputGradient);
         if (m_options.addToGradients)
             fillGradients();
-        m_backward->run(m_values.context);
+        m_lossSums[0] = m_lossSums[1] = 0;
+        runKernels();
     }
 
-    OperationResults results() {
+    void runKernels() {
+        m_forward->run(m_values.context);
+        if (m_backward)
+            m_backward->run(m_values.context);
+    }
+
+    OperationResults results() const {
         OperationResults out;
         m_saved.checkGuards();
         out.lossSum = m_lossSums[0];
@@ -251,7 +257,11 @@ private:
     }
 
     Value& forwardOutput() { return m_options.inPlace ? m_input : m_output; }
+    const Value& forwardOutput() const { return m_options.inPlace ? m_input : m_output; }
     Value& backwardOutput() { return m_options.inPlace ? m_outputGradient : m_inputGradient; }
+    const Value& backwardOutput() const {
+        return m_options.inPlace ? m_outputGradient : m_inputGradient;
+    }
 
     void fillGradients() {
         const std::int64_t count = m_case.rows * elementCount(m_case.input);
@@ -272,6 +282,8 @@ private:
     KernelRequest m_request;
     std::unique_ptr<engine::Kernel> m_forward, m_backward;
 };
+
+namespace {
 
 /// Uniform in [-1, 1], exact in fp32.
 double uniform(std::uint64_t seed, std::uint64_t index) {
@@ -355,10 +367,33 @@ OperationValues randomValues(const OperationCase& c) {
     return values;
 }
 
+OperationBench::OperationBench(engine::Backend& backend, DType type, const OperationCase& c,
+                               const OperationValues& values, const OperationOptions& options)
+    : m_memory(std::make_unique<Memory>(type, c, values, options)) {
+    m_memory->compile(backend);
+}
+
+OperationBench::~OperationBench() = default;
+
+void OperationBench::compile(engine::Backend& backend) {
+    m_memory->compile(backend);
+}
+
+void OperationBench::run() {
+    m_memory->run();
+}
+
+void OperationBench::runKernels() {
+    m_memory->runKernels();
+}
+
+OperationResults OperationBench::results() const {
+    return m_memory->results();
+}
+
 OperationResults evaluate(engine::Backend& backend, DType type, const OperationCase& c,
                           const OperationValues& values, const OperationOptions& options) {
-    Bench bench(type, c, values, options);
-    bench.compile(backend);
+    OperationBench bench(backend, type, c, values, options);
     bench.run();
     return bench.results();
 }

@@ -10,6 +10,7 @@
 #include "engine/backend/backend.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -63,7 +64,32 @@ struct OperationResults {
     bool operator==(const OperationResults&) const = default;
 };
 
-/// Fails with std::runtime_error when a guard byte or padding was touched.
+/// One operation over memory of its own, made once and run as often as wanted.
+class OperationBench {
+public:
+    /// Makes the kernels. `c` and `values` must outlive the bench.
+    OperationBench(engine::Backend& backend, DType type, const OperationCase& c,
+                   const OperationValues& values, const OperationOptions& options = {});
+    ~OperationBench();
+    OperationBench(const OperationBench&) = delete;
+    OperationBench& operator=(const OperationBench&) = delete;
+
+    /// Makes the kernels anew, by another backend, over what lies in the memory.
+    void compile(engine::Backend& backend);
+
+    /// Spoils what the kernels have to fill, writes what they read, runs forward and backward.
+    void run();
+    /// Only the kernels, on what lies there.
+    void runKernels();
+    /// Throws std::runtime_error when a guard byte or padding was touched.
+    OperationResults results() const;
+
+private:
+    class Memory;
+    std::unique_ptr<Memory> m_memory;
+};
+
+/// One run on a fresh bench.
 OperationResults evaluate(engine::Backend& backend, DType type, const OperationCase& c,
                           const OperationValues& values, const OperationOptions& options = {});
 
