@@ -1,0 +1,38 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a look into the data files has found. The worker looks, because only it can read data; the
+// studio asks it and shows the answer.
+#pragma once
+
+#include "engine/base/result.h"
+#include "engine/plan/plan.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace trainyard::app {
+
+/// One part of the data: training or validation.
+struct PartFacts {
+    std::int64_t samples = 0;
+    Shape sampleShape;
+    std::int64_t classes = 0;
+    std::vector<std::int64_t> classCounts; ///< samples of each class
+    std::vector<double> mean;              ///< of the inputs scaled to [0, 1], per channel
+    std::vector<double> deviation;
+    bool operator==(const PartFacts&) const = default;
+};
+
+struct DataFacts {
+    PartFacts training;
+    std::optional<PartFacts> validation;
+    Problems problems; ///< empty: the parts are whole
+    bool operator==(const DataFacts&) const = default;
+
+    bool usable() const { return problems.empty() && training.samples > 0; }
+    plan::DataCounts counts() const;
+};
+
+} // namespace trainyard::app

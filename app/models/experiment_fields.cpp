@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "app/models/experiment_fields.h"
+
+#include "app/base/format.h"
+#include "app/models/experiment_path.h"
+#include "app/models/message_text.h"
+#include "engine/base/check.h"
+#include "engine/plan/plan.h"
+
+#include <QCoreApplication>
+
+#include <limits>
+
+namespace trainyard::app {
+
+using spec::FieldInfo;
+using spec::FieldKind;
+using spec::Value;
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+/// Whole numbers up to here are exact in the double that number fields work with.
+constexpr double kMaxExact = 9007199254740992.0;
+constexpr std::size_t kMaxWrittenRanks = 6;
+
+FieldInfo whole(const char* name, const char* label, double minimum, double maximum,
+                const char* help = "") {
+    return {.name = name,
+            .label = label,
+            .kind = FieldKind::Integer,
+            .minimum = minimum,
+            .maximum = maximum,
+            .help = help};
+}
+
+FieldInfo choice(const char* name, const char* label, std::vector<std::string> choices,
+                 const char* help = "") {
+    return {.name = name,
+            .label = label,
+            .kind = FieldKind::Choice,
+            .choices = std::move(choices),
+            .help = help};
+}
+
+std::vector<EditorField> makeFixedFields() {
+    FieldInfo clip{.name = "clip_norm",
+                   .label = "Clip gradients",
+                   .kind = FieldKind::Real,
+                   .minimum = 0,
+                   .maximum = kInfinity,
+                   .openMinimum = true,
+                   .help = "Gradients whose norm is larger are scaled down to it."};
+    FieldInfo fraction{.name = "fraction",
+                       .label = "Share held back",
+                       .kind = FieldKind::Real,
+                       .minimum = 0,
+                       .maximum = 1,
+                       .openMaximum = true,
+                       .help = "Of the training samples; they are never trained on."};
+    return {
+        {"name", {.name = "name", .label = "Name", .kind = FieldKind::Text}, ""},
+        {"data.normalize",
+         choice("normalize", "Normalise", {"standard", "unit", "none"},
+                "Standard: mean 0 and deviation 1. Unit: from 0 to 1."),
+         ""},
+        {"data.validation.fraction", fraction, ""},
+        {"training.batch",
+         whole("batch", "Batch", 1, 1 << 24,
+               "Samples that one update learns from, over all ranks."),
+         ""},
+        {"training.epochs", whole("epochs", "Epochs", 1, 1e6, "Passes over the training data."),
+         ""},
+        {"training.max_steps",
+         whole("max_steps", "Stop after steps", 1, kMaxExact, "Ends the run early."), "no limit"},
+        {"training.seed",
+         whole("seed", "Seed", 0, kMaxExact,
+               "The same seed gives the same run: first weights, order, dropout."),
+         ""},
+        {"training.clip_norm", clip, "none"},
+        {"precision", choice("precision", "Precision", {"fp32", "fp64"}), ""},
+        {"parallel.data", whole("data", "CPU ranks", 1, 1024, "Processes that share each batch."),
+         ""},
+        {"parallel.transport",
+         choice("transport", "Gradients travel by", {"auto", "shared_memory", "gloo"},
+                "Auto: shared memory inside one computer."),
+         ""},
+    };
+}
+
+std::vector<EditorField> fieldsOf(spec::Kind kind, const std::string& type,
+                                  const std::string& prefix) {
+    std::vector<EditorField> fields;
+    if (const spec::TypeInfo* info = spec::findType(kind, type))
+        for (const FieldInfo& field : info->fields)
+            fields.push_back({prefix + field.name, field, ""});
+    return fields;
+}
+
+QString numberText(double value) {
+    return QLocale().toString(value, 'g', 6);
+}
+
+QString pairText(const std::vector<std::int64_t>& pair) {
+    return QStringLiteral("%1 × %2").arg(pair[0]).arg(pair[1]);
+}
+
+/// "/2" or "/2 × 1" where the step is not the usual one.
+QString strideText(const std::vector<std::int64_t>& stride) {
+    return u'/' + (stride[0] == stride[1] ? QString::number(stride[0]) : pairText(stride));
+}
+
+struct LayerReader {
+    const spec::TypeInfo& type;
+    const spec::LayerSpec& layer;
+
+    bool known(const FieldInfo& field) const {
+        const auto given = layer.values.find(field.name);
+        return given == layer.values.end() ? field.defaultValue.has_value()
+                                           : !spec::misfit(field, given->second);
+    }
+    bool isDefault(const FieldInfo& field) const {
+        return field.defaultValue == spec::valueOf(type, layer.values, field.name);
+    }
+    /// Empty for fields that are not worth a place beside the name.
+    QString argument(const FieldInfo& field) const {
+        if (field.kind == FieldKind::Integer && !field.defaultValue)
+            return QLocale().toString(
+                static_cast<qlonglong>(spec::integerOf(type, layer.values, field.name)));
+        if (field.kind == FieldKind::Real)
+            return numberText(spec::realOf(type, layer.values, field.name));
+        if (field.name == "stride" && !isDefault(field))
+            return strideText(spec::pairOf(type, layer.values, field.name));
+        return {};
+    }
+};
+
+} // namespace
+
+const EditorField& fixedField(std::string_view path) {
+    static const std::vector<EditorField> fields = makeFixedFields();
+    for (const EditorField& field : fields)
+        if (field.path == path)
+            return field;
+    throwBrokenInvariant(__FILE__, __LINE__, "a fixed field", std::string(path));
+}
+
+std::vector<EditorField> layerFields(const spec::Experiment& experiment, int layer) {
+    const spec::LayerSpec& of = experiment.model.layers[static_cast<std::size_t>(layer)];
+    return fieldsOf(spec::Kind::Layer, of.type, layerPath(layer) + ".");
+}
+
+std::vector<EditorField> optimizerFields(const spec::Experiment& experiment) {
+    return fieldsOf(spec::Kind::Optimizer, experiment.training.optimizer.type,
+                    "training.optimizer.");
+}
+
+std::vector<EditorField> scheduleFields(const spec::Experiment& experiment) {
+    return fieldsOf(spec::Kind::Schedule, experiment.training.schedule.type, "training.schedule.");
+}
+
+QString fieldLabel(const spec::Experiment& experiment, std::string_view path) {
+    const int layer = layerOfPath(path);
+    const std::string_view name = path.substr(path.rfind('.') + 1);
+    const auto in = [&](const std::vector<EditorField>& fields) {
+        for (const EditorField& field : fields)
+            if (field.path == path)
+                return catalogueText(field.info.label);
+        return QString();
+    };
+    if (layer >= 0 && layer < static_cast<int>(experiment.model.layers.size())) {
+        const QString id =
+            QString::fromStdString(experiment.model.layers[static_cast<std::size_t>(layer)].id);
+        const QString label = in(layerFields(experiment, layer));
+        return label.isEmpty() ? id
+                               : QCoreApplication::translate("Fields", "%1 of %2").arg(label, id);
+    }
+    if (path == "training.optimizer.type")
+        return QCoreApplication::translate("Fields", "optimizer");
+    if (path == "training.schedule.type")
+        return QCoreApplication::translate("Fields", "schedule");
+    if (path == "model.input.shape")
+        return QCoreApplication::translate("Fields", "input shape");
+    if (path.starts_with("data.train") || path.starts_with("data.validation.images") ||
+        path.starts_with("data.validation.labels"))
+        return QCoreApplication::translate("Fields", "data files");
+    if (path.starts_with("training.optimizer."))
+        return in(optimizerFields(experiment));
+    if (path.starts_with("training.schedule."))
+        return in(scheduleFields(experiment));
+    for (const EditorField& field : makeFixedFields())
+        if (field.path == path)
+            return catalogueText(field.info.label);
+    return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
+
+QString argumentsText(const spec::LayerSpec& layer) {
+    const spec::TypeInfo* type = spec::findType(spec::Kind::Layer, layer.type);
+    if (!type)
+        return {};
+    const LayerReader reader{*type, layer};
+    QStringList words;
+    for (const FieldInfo& field : type->fields) {
+        if (!reader.known(field))
+            continue;
+        if (field.name == "kernel") // people name the window first
+            words.prepend(pairText(spec::pairOf(*type, layer.values, field.name)));
+        else if (const QString word = reader.argument(field); !word.isEmpty())
+            words << word;
+    }
+    return words.join(u", ");
+}
+
+QString batchArithmetic(std::int64_t batch, std::int64_t ranks) {
+    const QLocale locale;
+    const auto number = [&](std::int64_t value) {
+        return locale.toString(static_cast<qlonglong>(value));
+    };
+    if (ranks < 1 || batch < 1)
+        return {};
+    QStringList parts;
+    const std::int64_t each = batch / ranks, larger = batch % ranks;
+    if (ranks <= static_cast<std::int64_t>(kMaxWrittenRanks)) {
+        for (std::int64_t rank = 0; rank < ranks; ++rank)
+            parts << number(plan::rowsOfRank(batch, rank, ranks).count);
+    } else {
+        if (larger > 0)
+            parts << number(larger) + u" × " + number(each + 1);
+        parts << number(ranks - larger) + u" × " + number(each);
+    }
+    return number(batch) + u" = " + parts.join(u" + ");
+}
+
+QString shapeText(const Shape& shape) {
+    return QString::fromStdString(describe(shape));
+}
+
+} // namespace trainyard::app

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The fields that editors are made of. Those of layers, optimizers and schedules come from the
+// catalogue, so a new type has its editor at once; the few fixed ones are described here in the
+// same form.
+#pragma once
+
+#include "engine/base/tensor_type.h"
+#include "engine/spec/catalogue.h"
+#include "engine/spec/experiment.h"
+
+#include <QString>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace trainyard::app {
+
+struct EditorField {
+    std::string path; ///< for valueAt() and setValueAt()
+    spec::FieldInfo info;
+    /// May be left empty; this word then stands for it ("none").
+    std::string emptyWord;
+};
+
+/// A fixed field: "training.batch", "parallel.data" ... The path must be one of them.
+const EditorField& fixedField(std::string_view path);
+
+std::vector<EditorField> layerFields(const spec::Experiment& experiment, int layer);
+std::vector<EditorField> optimizerFields(const spec::Experiment& experiment);
+std::vector<EditorField> scheduleFields(const spec::Experiment& experiment);
+
+/// What people call the value at this path, in their language: "Batch", "Filters of conv1".
+QString fieldLabel(const spec::Experiment& experiment, std::string_view path);
+
+/// What stands beside the name of a layer: "3 × 3, 32, /2".
+QString argumentsText(const spec::LayerSpec& layer);
+
+/// "128 = 64 + 64", "100 = 4 × 7 + 12 × 6": who computes how many rows of a batch.
+QString batchArithmetic(std::int64_t batch, std::int64_t ranks);
+
+/// "64 × 28 × 28"
+QString shapeText(const Shape& shape);
+
+} // namespace trainyard::app

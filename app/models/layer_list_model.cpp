@@ -1,0 +1,309 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "app/models/layer_list_model.h"
+
+#include "app/models/experiment_fields.h"
+#include "app/models/experiment_path.h"
+#include "app/models/message_text.h"
+#include "app/models/model_edit.h"
+#include "app/models/problem_place.h"
+#include "engine/spec/catalogue.h"
+
+#include <algorithm>
+
+namespace trainyard::app {
+
+using spec::Experiment;
+using spec::LayerSpec;
+
+namespace {
+
+const graph::LayerShapes* shapesOf(const ExperimentAnalysis& analysis, int layer) {
+    const auto index = static_cast<std::size_t>(layer);
+    return layer >= 0 && index < analysis.layers.size() ? &analysis.layers[index] : nullptr;
+}
+
+QString textOrNone(const Shape& shape) {
+    return shape.empty() ? QString() : shapeText(shape);
+}
+
+QString classesText(std::int64_t classes) {
+    return classes == 1 ? LayerListModel::tr("one class")
+                        : LayerListModel::tr("%n classes", nullptr, static_cast<int>(classes));
+}
+
+template <class T>
+QVariant orNone(const std::optional<T>& value) {
+    return value ? QVariant(*value) : QVariant();
+}
+
+} // namespace
+
+LayerListModel::LayerListModel(ExperimentDocument& document, QObject* parent)
+    : QAbstractListModel(parent), m_document(document), m_rows(readRows()) {
+    connect(&m_document, &ExperimentDocument::changed, this, &LayerListModel::follow);
+    connect(&m_document, &ExperimentDocument::problemsChanged, this, &LayerListModel::follow);
+}
+
+/// What differs between the list the views know and the one there is lies between a common front
+/// and a common back; only those rows go and come. Then every row is told to have changed: shapes
+/// below an edit do.
+void LayerListModel::follow() {
+    std::vector<Row> now = readRows();
+    const auto same = [](const Row& a, const Row& b) {
+        return a.node == b.node && a.id == b.id;
+    };
+    const std::size_t shorter = std::min(now.size(), m_rows.size());
+    std::size_t front = 0, back = 0;
+    while (front < shorter && same(now[front], m_rows[front]))
+        ++front;
+    while (back < shorter - front &&
+           same(now[now.size() - 1 - back], m_rows[m_rows.size() - 1 - back]))
+        ++back;
+    const auto at = [](auto& rows, std::size_t index) {
+        return rows.begin() + static_cast<std::ptrdiff_t>(index);
+    };
+    const std::size_t gone = m_rows.size() - front - back, come = now.size() - front - back;
+    // As many gone as come: renamed, or others in the same places.
+    if (gone != come) {
+        const int first = static_cast<int>(front);
+        if (gone > 0) {
+            beginRemoveRows({}, first, first + static_cast<int>(gone) - 1);
+            m_rows.erase(at(m_rows, front), at(m_rows, front + gone));
+            endRemoveRows();
+        }
+        if (come > 0) {
+            beginInsertRows({}, first, first + static_cast<int>(come) - 1);
+            m_rows.insert(at(m_rows, front), at(now, front), at(now, front + come));
+            endInsertRows();
+        }
+    }
+    m_rows = std::move(now);
+    emit dataChanged(index(0), index(rowCount() - 1));
+}
+
+int LayerListModel::rowCount(const QModelIndex& parent) const {
+    return parent.isValid() ? 0 : static_cast<int>(m_rows.size());
+}
+
+LayerListModel::Node LayerListModel::nodeAt(int row) const {
+    return row <= 0 ? Node::Input : row >= lossRow() ? Node::Loss : Node::Layer;
+}
+
+int LayerListModel::layerAt(int row) const {
+    return row > 0 && row < lossRow() ? row - 1 : -1;
+}
+
+QHash<int, QByteArray> LayerListModel::roleNames() const {
+    return {{Qt::DisplayRole, "display"},
+            {NodeRole, "node"},
+            {IdRole, "id"},
+            {TypeRole, "type"},
+            {LabelRole, "label"},
+            {IconRole, "icon"},
+            {ArgumentsRole, "arguments"},
+            {InputShapeRole, "inputShape"},
+            {OutputShapeRole, "outputShape"},
+            {ParametersRole, "parameters"},
+            {FlopsRole, "flops"},
+            {KeepsShapeRole, "keepsShape"},
+            {ProblemRole, "problem"},
+            {BadInputRole, "badInput"}};
+}
+
+QVariant LayerListModel::data(const QModelIndex& index, int role) const {
+    if (!checkIndex(index, CheckIndexOption::IndexIsValid | CheckIndexOption::ParentIsInvalid))
+        return {};
+    const Row& row = m_rows[static_cast<std::size_t>(index.row())];
+    switch (role) {
+    case Qt::DisplayRole:
+    case Qt::AccessibleTextRole:
+        return describe(row);
+    case NodeRole:
+        return static_cast<int>(row.node);
+    case IdRole:
+        return row.id;
+    case TypeRole:
+        return row.type;
+    case LabelRole:
+        return row.label;
+    case IconRole:
+        return row.icon;
+    case ArgumentsRole:
+        return row.arguments;
+    case InputShapeRole:
+        return row.inputShape;
+    case OutputShapeRole:
+        return row.outputShape;
+    case ParametersRole:
+        return orNone(row.parameters);
+    case FlopsRole:
+        return orNone(row.flops);
+    case KeepsShapeRole:
+        return row.keepsShape;
+    case ProblemRole:
+        return row.problem;
+    case BadInputRole:
+        return row.badInput;
+    default:
+        return {};
+    }
+}
+
+// --- reading the document ---
+
+std::vector<LayerListModel::Row> LayerListModel::readRows() const {
+    std::vector<Row> rows{inputRow()};
+    const int layers = static_cast<int>(m_document.experiment().model.layers.size());
+    for (int layer = 0; layer < layers; ++layer)
+        rows.push_back(layerRow(layer));
+    rows.push_back(lossRowNow());
+    for (int i = 0; i < static_cast<int>(rows.size()); ++i)
+        readProblem(rows[static_cast<std::size_t>(i)], i);
+    return rows;
+}
+
+LayerListModel::Row LayerListModel::inputRow() const {
+    const Shape& shape = m_document.experiment().model.inputShape;
+    const bool picture = shape.size() == 3;
+    Row row;
+    row.node = Node::Input;
+    row.label = picture ? tr("Pictures") : tr("Input");
+    row.icon = picture ? QStringLiteral("image") : QStringLiteral("input");
+    row.outputShape = textOrNone(shape);
+    return row;
+}
+
+LayerListModel::Row LayerListModel::lossRowNow() const {
+    const spec::ModelSpec& model = m_document.experiment().model;
+    const spec::TypeInfo* type = spec::findType(spec::Kind::Loss, model.loss.type);
+    const graph::LayerShapes* last =
+        shapesOf(m_document.analysis(), static_cast<int>(model.layers.size()) - 1);
+    Row row;
+    row.node = Node::Loss;
+    row.type = QString::fromStdString(model.loss.type);
+    row.label = type ? catalogueText(type->label) : row.type;
+    row.icon = QStringLiteral("loss");
+    if (last)
+        row.inputShape = textOrNone(last->output);
+    if (last && last->output.size() == 1)
+        row.arguments = classesText(last->output.front());
+    return row;
+}
+
+LayerListModel::Row LayerListModel::layerRow(int layer) const {
+    const LayerSpec& spec = m_document.experiment().model.layers[static_cast<std::size_t>(layer)];
+    const spec::TypeInfo* type = spec::findType(spec::Kind::Layer, spec.type);
+    Row row;
+    row.id = QString::fromStdString(spec.id);
+    row.type = QString::fromStdString(spec.type);
+    row.label = type ? catalogueText(type->label) : row.type;
+    row.icon = type ? QString::fromStdString(type->icon) : QStringLiteral("error");
+    row.arguments = argumentsText(spec);
+    const graph::LayerShapes* shapes = shapesOf(m_document.analysis(), layer);
+    if (!shapes)
+        return row;
+    const bool oneInput = shapes->inputs.size() == 1;
+    if (oneInput)
+        row.inputShape = textOrNone(shapes->inputs.front());
+    if (shapes->output.empty())
+        return row;
+    row.outputShape = textOrNone(shapes->output);
+    row.parameters = shapes->parameters;
+    row.flops = shapes->flops;
+    row.keepsShape = oneInput && shapes->inputs.front() == shapes->output;
+    return row;
+}
+
+void LayerListModel::readProblem(Row& row, int index) const {
+    const int layers = static_cast<int>(m_document.experiment().model.layers.size());
+    for (const Error& problem : m_document.problems()) {
+        if (placeOf(problem.where, layers).node != index)
+            continue;
+        row.problem = whatText(problem);
+        const bool ofEdge = row.node == Node::Layer && !row.inputShape.isEmpty() &&
+                            row.outputShape.isEmpty() && fieldOfLayerPath(problem.where).empty();
+        row.badInput = ofEdge || (row.node == Node::Loss && !row.inputShape.isEmpty());
+        return;
+    }
+}
+
+/// One sentence with what the row shows, for lists and screen readers.
+QString LayerListModel::describe(const Row& row) {
+    QString text = row.label;
+    for (const QString& more : {row.id, row.arguments})
+        if (!more.isEmpty())
+            text += u", " + more;
+    if (!row.outputShape.isEmpty())
+        text += u", " + tr("gives %1").arg(row.outputShape);
+    if (!row.problem.isEmpty())
+        text += u". " + row.problem;
+    return text;
+}
+
+// --- commands ---
+
+int LayerListModel::insertAfter(int row, const std::string& type) {
+    const int layers = static_cast<int>(m_document.experiment().model.layers.size());
+    const int at = std::clamp(row, 0, layers);
+    const spec::TypeInfo* info = spec::findType(spec::Kind::Layer, type);
+    if (!info)
+        return row;
+    const DataFacts* facts = m_document.dataFacts();
+    m_document.edit(tr("Add %1").arg(catalogueText(info->label)), [&](Experiment& experiment) {
+        spec::ModelSpec& model = experiment.model;
+        insertLayer(model, at, makeLayer(model, type, at, facts ? facts->training.classes : 0));
+    });
+    return rowOfLayer(at);
+}
+
+void LayerListModel::removeLayer(int row) {
+    if (!canRemove(row))
+        return;
+    m_document.edit(
+        tr("Remove %1").arg(data(index(row), IdRole).toString()),
+        [&](Experiment& experiment) { app::removeLayer(experiment.model, layerAt(row)); });
+}
+
+bool LayerListModel::canMove(int row, int by) const {
+    return layerAt(row) >= 0 && layerAt(row + by) >= 0;
+}
+
+void LayerListModel::moveLayer(int row, int by) {
+    if (canMove(row, by))
+        moveLayerBefore(row, by > 0 ? row + by + 1 : row + by);
+}
+
+int LayerListModel::moveLayerBefore(int row, int beforeRow) {
+    const int from = layerAt(row);
+    if (from < 0)
+        return row;
+    const int last = lossRow() - 2;
+    const int to = std::clamp(beforeRow - 1 - (beforeRow > row ? 1 : 0), 0, last);
+    if (from != to)
+        m_document.edit(
+            tr("Move %1").arg(data(index(row), IdRole).toString()),
+            [&](Experiment& experiment) { app::moveLayer(experiment.model, from, to); });
+    return rowOfLayer(to);
+}
+
+int LayerListModel::duplicateLayer(int row) {
+    const int layer = layerAt(row);
+    if (layer < 0)
+        return row;
+    m_document.edit(tr("Duplicate %1").arg(data(index(row), IdRole).toString()),
+                    [&](Experiment& experiment) { app::duplicateLayer(experiment.model, layer); });
+    return rowOfLayer(layer + 1);
+}
+
+void LayerListModel::renameLayer(int row, const QString& id) {
+    const int layer = layerAt(row);
+    if (layer < 0 || id.isEmpty())
+        return;
+    m_document.edit(tr("Rename %1").arg(data(index(row), IdRole).toString()),
+                    [&](Experiment& experiment) {
+                        app::renameLayer(experiment.model, layer, id.toStdString());
+                    });
+}
+
+} // namespace trainyard::app
