@@ -5,6 +5,8 @@
 #include "engine/backend/kernel_request.h"
 #include "engine/base/check.h"
 
+#include <omp.h>
+
 #include <algorithm>
 #include <ctime>
 #include <limits>
@@ -51,13 +53,23 @@ private:
     std::vector<std::unique_ptr<Workspace>> m_memory;
 };
 
-/// One thread is timed by its own clock, which stands still while another process has the
-/// processor.
-double secondsOf(Form& form, const dnnl::stream& stream, std::byte* scratch, int threads) {
-    const clockid_t clock = threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
-    const auto now = [clock] {
+/// A team of one thread while this lives.
+class TeamOfOne {
+public:
+    TeamOfOne() { omp_set_num_threads(1); }
+    ~TeamOfOne() { omp_set_num_threads(m_before); }
+    TeamOfOne(const TeamOfOne&) = delete;
+    TeamOfOne& operator=(const TeamOfOne&) = delete;
+
+private:
+    int m_before = omp_get_max_threads();
+};
+
+/// By the clock of the thread, which stands still while another process has the processor.
+double secondsOf(Form& form, const dnnl::stream& stream, std::byte* scratch) {
+    const auto now = [] {
         timespec time{};
-        clock_gettime(clock, &time);
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
         return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
     };
     const double start = now();
@@ -67,7 +79,7 @@ double secondsOf(Form& form, const dnnl::stream& stream, std::byte* scratch, int
 
 /// The smallest of several times, the forms taking turns: what else runs on the machine can only
 /// add.
-std::size_t fastestOf(std::vector<Form>& forms, const dnnl::stream& stream, int threads) {
+std::size_t fastestOf(std::vector<Form>& forms, const dnnl::stream& stream) {
     Workspace scratch;
     for (const Form& form : forms)
         scratch.reserve(form.scratchBytes());
@@ -79,7 +91,7 @@ std::size_t fastestOf(std::vector<Form>& forms, const dnnl::stream& stream, int 
         for (std::size_t i = 0; i < forms.size(); ++i) {
             if (round > 0 && best[i] > limit)
                 continue;
-            const double seconds = secondsOf(forms[i], stream, scratch.data(), threads);
+            const double seconds = secondsOf(forms[i], stream, scratch.data());
             best[i] = std::min(best[i], seconds);
             spent += seconds;
         }
@@ -100,11 +112,15 @@ std::unique_ptr<Form> pickForm(Context& context, const std::string& key,
     std::vector<std::string> names;
     for (const Form& form : forms)
         names.push_back(form.name());
-    const std::string whole = key + " threads " + std::to_string(context.threads);
-    const std::size_t choice = context.chooser->choose(whole, names, [&] {
+    const std::size_t choice = context.chooser->choose(key, names, [&] {
+        // On one thread whatever the team: beside a busy process the barriers of a team take longer
+        // than its work, and what is chosen now stays.
+        const TeamOfOne team;
         const TrialRequest trial(request);
         std::vector<Form> candidates = build(trial.request());
-        return fastestOf(candidates, context.stream, context.threads);
+        const std::string& best = candidates[fastestOf(candidates, context.stream)].name();
+        const auto found = std::find(names.begin(), names.end(), best);
+        return found == names.end() ? 0 : static_cast<std::size_t>(found - names.begin());
     });
     TRAINYARD_CHECK_MSG(choice < forms.size(), describePair(choice, forms.size()));
     context.workspace.reserve(forms[choice].scratchBytes());

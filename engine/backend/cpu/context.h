@@ -17,7 +17,6 @@
 namespace trainyard::engine::cpu {
 
 struct Context {
-    int threads = 1;
     dnnl::engine engine{dnnl::engine::kind::cpu, 0};
     dnnl::stream stream{engine};
     Workspace workspace;

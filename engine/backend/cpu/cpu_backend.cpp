@@ -26,7 +26,6 @@ public:
         : m_owner(std::this_thread::get_id()) {
         TRAINYARD_CHECK_MSG(threads >= 1, describePair(threads, 1));
         omp_set_num_threads(threads);
-        m_context.threads = threads;
         m_context.chooser = std::move(chooser);
     }
 

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
 
 namespace trainyard::engine::cpu {
@@ -139,6 +140,13 @@ struct DropoutRule {
     bool add;
 };
 
+/// value * scale, or 0. By bits: a branch on a random number would be predicted wrongly half the
+/// time.
+[[gnu::always_inline]] inline float kept(float value, std::uint32_t word, DropoutRule rule) {
+    const std::uint32_t mask = dropoutKeeps(word, rule.threshold) ? ~std::uint32_t{0} : 0;
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value * rule.scale) & mask);
+}
+
 /// `from` and `to` may be the same memory, element for element.
 template <std::int64_t Stride>
 [[gnu::always_inline]] inline void dropElements(const Run& run, const std::uint32_t* words,
@@ -148,13 +156,11 @@ template <std::int64_t Stride>
     if (rule.add) {
 #pragma GCC ivdep
         for (std::int64_t i = 0; i < run.count; ++i)
-            to[i * Stride] +=
-                dropoutKeeps(words[i], rule.threshold) ? from[i * Stride] * rule.scale : 0.0F;
+            to[i * Stride] += kept(from[i * Stride], words[i], rule);
     } else {
 #pragma GCC ivdep
         for (std::int64_t i = 0; i < run.count; ++i)
-            to[i * Stride] =
-                dropoutKeeps(words[i], rule.threshold) ? from[i * Stride] * rule.scale : 0.0F;
+            to[i * Stride] = kept(from[i * Stride], words[i], rule);
     }
 }
 
