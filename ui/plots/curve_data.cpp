@@ -55,7 +55,9 @@ bool CurveData::append(double x, float y) {
 bool CurveData::append(std::span<const double> xs, std::span<const float> ys) {
     bool all = true;
     const std::size_t count = std::min(xs.size(), ys.size());
-    m_ys.reserve(m_ys.size() + count);
+    // Only for a first load: an exact reserve on every small batch would copy all each time.
+    if (count > m_ys.size())
+        m_ys.reserve(m_ys.size() + count);
     for (std::size_t i = 0; i < count; ++i)
         all = append(xs[i], ys[i]) && all;
     return all;

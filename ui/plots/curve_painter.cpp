@@ -9,6 +9,7 @@
 
 #include <QCoreApplication>
 #include <QFontMetrics>
+#include <QPaintEngine>
 #include <QPainter>
 
 #include <algorithm>
@@ -41,14 +42,17 @@ void appendDashes(std::vector<QLineF>& out, const QLineF& line, std::span<const 
 
 } // namespace
 
+ValueScale::ValueScale(bool logarithmic, double low, double high)
+    : m_logarithmic(logarithmic), m_low(low), m_high(high),
+      m_origin(logarithmic ? std::log(low) : low),
+      m_perUnit(1 / (logarithmic ? std::log(high / low) : high - low)) {}
+
 double ValueScale::fraction(double value) const {
-    if (logarithmic)
-        return std::log(value / low) / std::log(high / low);
-    return (value - low) / (high - low);
+    return ((m_logarithmic ? std::log(value) : value) - m_origin) * m_perUnit;
 }
 
 bool ValueScale::shows(float value) const {
-    return std::isfinite(value) && (!logarithmic || value > 0);
+    return std::isfinite(value) && (!m_logarithmic || value > 0);
 }
 
 std::pair<std::size_t, std::size_t> PlotArea::seen(const CurveData& data) const {
@@ -82,40 +86,49 @@ void CurvePainter::collectPoints(const CurveData& data, std::size_t begin, std::
 }
 
 void CurvePainter::collectColumns(const CurveData& data, std::size_t begin, std::size_t end) {
-    const qreal pixel = 1 / m_area.pixelRatio;
-    const auto columns = static_cast<std::size_t>(std::lround(m_area.rect.width() / pixel));
+    const qreal ratio = m_area.pixelRatio;
+    const auto columns = static_cast<std::size_t>(std::lround(m_area.rect.width() * ratio));
     const double perColumn = m_area.range.width() / static_cast<double>(columns);
     const std::size_t stride = std::max<std::size_t>(1, (end - begin) / columns);
-    qreal lastTop = 0, lastBottom = 0;
+    const auto row = [&](float y) {
+        const qreal pixel = (m_area.toY(y) - m_area.rect.top()) * ratio;
+        return static_cast<int>(std::clamp(pixel, -10000.0, 10000.0));
+    };
+    // Where a column holds many entries of the pyramid, its edges are moved to theirs: by a small
+    // part of a pixel, but then no single point need be looked at.
+    std::size_t grain = 1;
+    while (stride / grain >= CurveData::kFan * CurveData::kFan)
+        grain *= CurveData::kFan;
+    m_columns.assign(columns, {});
+    // The stroke before, as it is in the data; nothing after a gap.
+    std::optional<BandColumn> before;
+    std::size_t beforeAt = 0;
     for (std::size_t column = 0; column < columns && begin < end; ++column) {
         const double edge = m_area.range.low + perColumn * static_cast<double>(column + 1);
-        std::size_t next =
-            column + 1 == columns ? end : std::min(end, data.seek(begin, begin + stride, edge));
+        std::size_t next = end;
+        if (column + 1 < columns) {
+            next = std::min(end, data.seek(begin, begin + stride, edge));
+            next = std::max(begin, next - next % grain);
+        }
         if (next == begin)
-            continue; // no points here: the line goes on to the next column
+            continue; // no points here: the line goes on to the next column that has some
         const CurveExtent extent = data.extent(begin, next);
         begin = next;
         if (!m_area.values.shows(extent)) {
-            addGap();
+            before.reset();
             continue;
         }
-        const qreal x = m_area.rect.left() + (static_cast<qreal>(column) + 0.5) * pixel;
-        const qreal top = m_area.toY(extent.high);
-        const qreal bottom = m_area.toY(m_area.values.lowOf(extent));
-        qreal from = top, to = bottom;
-        if (m_last && x - m_last->x() > 1.5 * pixel) {
-            m_lines.emplace_back(*m_last, QPointF(x, (top + bottom) / 2));
-        } else if (m_last) {
-            // Neighbouring strokes touch, so that the band has no holes.
-            from = std::min(from, lastBottom);
-            to = std::max(to, lastTop);
+        const BandColumn stroke{row(extent.high), row(m_area.values.lowOf(extent)) + 1};
+        BandColumn& joined = m_columns[column] = stroke;
+        if (before) {
+            for (std::size_t hole = beforeAt + 1; hole < column; ++hole)
+                m_columns[hole] = {before->bottom - 1, before->bottom};
+            // Neighbouring strokes touch, so that the line has no breaks.
+            joined.top = std::min(joined.top, before->bottom);
+            joined.bottom = std::max(joined.bottom, before->top);
         }
-        if (to - from < pixel)
-            to = from + pixel;
-        m_lines.emplace_back(x, from, x, to);
-        m_last = QPointF(x, (top + bottom) / 2);
-        lastTop = top;
-        lastBottom = bottom;
+        before = stroke;
+        beforeAt = column;
     }
 }
 
@@ -123,18 +136,44 @@ void CurvePainter::drawRaw(const CurveData& data, const CurveStyle& style) {
     const auto [begin, end] = m_area.seen(data);
     if (begin >= end)
         return;
-    m_lines.clear();
-    addGap();
-    const double columns = m_area.rect.width() * m_area.pixelRatio;
-    if (static_cast<double>(end - begin) <= 2 * columns) {
+    const double perPixel = static_cast<double>(end - begin) / m_area.rect.width();
+    if (perPixel <= 2 * m_area.pixelRatio) {
+        m_lines.clear();
+        addGap();
         collectPoints(data, begin, end);
-        strokeSegments(style);
+        strokeSegments(perPixel <= 0.5 ? style : CurveStyle{style.color, 1, {}});
         return;
     }
     collectColumns(data, begin, end);
-    m_painter.setRenderHint(QPainter::Antialiasing, false);
-    m_painter.setPen(QPen(style.color, 0));
+    const QPaintEngine* engine = m_painter.paintEngine();
+    if (!engine || engine->type() != QPaintEngine::Raster) {
+        drawColumnLines(style.color); // a file wants lines, not pixels
+        return;
+    }
+    if (!m_bands)
+        m_bands.emplace((m_area.rect.size() * m_area.pixelRatio).toSize());
+    m_bands->add(m_columns, style.color);
+}
+
+void CurvePainter::drawColumnLines(const QColor& color) {
+    const qreal pixel = 1 / m_area.pixelRatio;
+    m_lines.clear();
+    for (std::size_t i = 0; i < m_columns.size(); ++i) {
+        if (m_columns[i].bottom <= m_columns[i].top)
+            continue;
+        const qreal x = m_area.rect.left() + (static_cast<qreal>(i) + 0.5) * pixel;
+        m_lines.emplace_back(x, m_area.rect.top() + m_columns[i].top * pixel, x,
+                             m_area.rect.top() + m_columns[i].bottom * pixel);
+    }
+    m_painter.setPen(QPen(color, pixel, Qt::SolidLine, Qt::FlatCap));
     m_painter.drawLines(m_lines.data(), static_cast<int>(m_lines.size()));
+}
+
+void CurvePainter::flushBands() {
+    if (!m_bands)
+        return;
+    m_painter.drawImage(m_area.rect, m_bands->image());
+    m_bands.reset();
 }
 
 void CurvePainter::drawSmoothed(const CurveData& data, const SmoothedCurve& smoothed,
@@ -149,6 +188,8 @@ void CurvePainter::drawSmoothed(const CurveData& data, const SmoothedCurve& smoo
     const double perColumn = m_area.range.width() / columns;
     const bool dense = static_cast<double>(end - begin) > columns;
     const auto stride = static_cast<std::size_t>(static_cast<double>(end - begin) / columns);
+    const std::size_t block = SmoothedCurve::kBlock;
+    const bool far = stride >= 4 * block;
     while (begin < end) {
         std::size_t index = begin;
         if (dense) {
@@ -156,14 +197,48 @@ void CurvePainter::drawSmoothed(const CurveData& data, const SmoothedCurve& smoo
             const double edge = m_area.range.low + (column + 1) * perColumn;
             index = std::max(begin, std::min(end, data.seek(begin, begin + stride, edge)) - 1);
         }
-        const float y = smoothed.value(index);
+        // From far away a small part of a pixel to the left is as good, and near in memory.
+        const bool useBlock = far && index >= begin + block;
+        if (useBlock)
+            index -= (index + 1) % block;
+        const float y = useBlock ? smoothed.blockEnd(index / block) : smoothed.value(index);
         if (m_area.values.shows(y))
             addPoint({m_area.toX(data.x(index)), m_area.toY(y)});
         else
             addGap();
         begin = index + 1;
     }
+    joinStraightRuns();
     strokeSegments(style);
+}
+
+/// Joins neighbouring segments while the points between them lie within a quarter of a pixel of
+/// the straight line: a smooth curve is some dozen segments instead of one a pixel.
+void CurvePainter::joinStraightRuns() {
+    constexpr qreal kTolerance = 0.25;
+    std::size_t kept = 0;
+    qreal least = 0, most = 0;
+    for (std::size_t i = 0; i < m_lines.size(); ++i) {
+        const QLineF line = m_lines[i];
+        const bool joins = kept > 0 && m_lines[kept - 1].p2() == line.p1() && line.dx() > 0;
+        if (joins) {
+            QLineF& run = m_lines[kept - 1];
+            const qreal dx = line.x2() - run.x1();
+            const qreal slope = (line.y2() - run.y1()) / dx;
+            if (slope >= least && slope <= most) {
+                run.setP2(line.p2());
+                // The cone from the run's start in which all its points are near enough.
+                least = std::max(least, (line.y2() - kTolerance - run.y1()) / dx);
+                most = std::min(most, (line.y2() + kTolerance - run.y1()) / dx);
+                continue;
+            }
+        }
+        m_lines[kept++] = line;
+        const qreal dx = std::max(1e-9, line.dx());
+        least = (line.dy() - kTolerance) / dx;
+        most = (line.dy() + kTolerance) / dx;
+    }
+    m_lines.resize(kept);
 }
 
 void CurvePainter::strokeSegments(const CurveStyle& style) {

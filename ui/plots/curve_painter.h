@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Turns curves into lines on the screen. Dense data becomes one vertical stroke a pixel column from
+// Turns curves into lines on the screen. Dense data becomes one upright stroke a pixel column from
 // its minimum to its maximum, so every spike is drawn; wide pens are drawn as single segments with
-// flat or square caps, because QPainter strokes a wide zig-zag polyline hundreds of times slower.
+// flat or square caps, because QPainter strokes a wide zig-zag polyline some hundred times slower.
 #pragma once
 
+#include "ui/plots/band_layer.h"
 #include "ui/plots/curve_data.h"
 #include "ui/plots/smoothing.h"
 #include "ui/plots/time_axis.h"
@@ -20,21 +21,33 @@ class QPainter;
 
 namespace trainyard::ui {
 
-struct ValueScale {
-    bool logarithmic = false;
-    double low = 0;
-    double high = 1;
+class ValueScale {
+public:
+    ValueScale() = default;
+    /// low < high; on a logarithmic scale both above 0.
+    ValueScale(bool logarithmic, double low, double high);
 
+    bool logarithmic() const { return m_logarithmic; }
+    double low() const { return m_low; }
+    double high() const { return m_high; }
     /// 0 at low, 1 at high. On a logarithmic scale value must be above 0.
     double fraction(double value) const;
-    /// The part of an extent that can be shown; empty() if none.
+    /// Some part of the extent can be shown.
     bool shows(const CurveExtent& extent) const {
-        return logarithmic ? !extent.emptyPositive() : !extent.empty();
+        return m_logarithmic ? !extent.emptyPositive() : !extent.empty();
     }
     bool shows(float value) const;
     float lowOf(const CurveExtent& extent) const {
-        return logarithmic ? extent.lowPositive : extent.low;
+        return m_logarithmic ? extent.lowPositive : extent.low;
     }
+
+private:
+    bool m_logarithmic = false;
+    double m_low = 0;
+    double m_high = 1;
+    /// In the logarithm where the scale is one.
+    double m_origin = 0;
+    double m_perUnit = 1;
 };
 
 struct PlotArea {
@@ -63,7 +76,9 @@ class CurvePainter {
 public:
     CurvePainter(QPainter& painter, const PlotArea& area) : m_painter(painter), m_area(area) {}
 
-    /// All points, never thinned out. Dense data ignores width and dash: strokes of one pixel.
+    /// All points, never thinned out. The closer they lie, the less of the style can be seen: above
+    /// one point in two pixels the pen is 1 px and solid, above two points a pixel it is a band.
+    /// Bands gather in a layer until flushBands().
     void drawRaw(const CurveData& data, const CurveStyle& style);
     /// At most one point a pixel column; the raw curve behind it holds what that leaves out.
     void drawSmoothed(const CurveData& data, const SmoothedCurve& smoothed,
@@ -73,16 +88,24 @@ public:
     /// A cross where the curve stops being finite, and the words beside the first of them.
     void drawNonFinite(const CurveData& data, const QColor& color, const TimeAxis& axis);
 
+    /// Puts all bands since the last call on the painter.
+    void flushBands();
+
 private:
     void collectColumns(const CurveData& data, std::size_t begin, std::size_t end);
+    void drawColumnLines(const QColor& color);
     void collectPoints(const CurveData& data, std::size_t begin, std::size_t end);
     void strokeSegments(const CurveStyle& style);
     void addPoint(QPointF point);
     void addGap() { m_last.reset(); }
+    void joinStraightRuns();
 
     QPainter& m_painter;
     const PlotArea& m_area;
     std::vector<QLineF> m_lines;
+    /// In device pixels from the area's top left corner.
+    std::vector<BandColumn> m_columns;
+    std::optional<BandLayer> m_bands;
     std::optional<QPointF> m_last;
 };
 

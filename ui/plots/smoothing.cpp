@@ -25,6 +25,7 @@ void SmoothedCurve::setWeight(double weight) {
     m_weight = weight;
     m_mean = DebiasedMean(weight);
     m_values.clear();
+    m_blockEnds.clear();
 }
 
 void SmoothedCurve::update(const CurveData& data) {
@@ -34,12 +35,14 @@ void SmoothedCurve::update(const CurveData& data) {
         m_generation = data.generation();
         m_mean = DebiasedMean(m_weight);
         m_values.clear();
+        m_blockEnds.clear();
     }
-    m_values.reserve(data.size());
     for (std::size_t i = m_values.size(); i < data.size(); ++i) {
         const float y = data.y(i);
         m_values.push_back(std::isfinite(y) ? static_cast<float>(m_mean.add(y))
                                             : std::numeric_limits<float>::quiet_NaN());
+        if (m_values.size() % kBlock == 0)
+            m_blockEnds.push_back(m_values.back());
     }
 }
 

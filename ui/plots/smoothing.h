@@ -41,12 +41,17 @@ public:
     void update(const CurveData& data);
     std::size_t size() const { return m_values.size(); }
     float value(std::size_t index) const { return m_values[index]; }
+    /// value() of the last point of each block of kBlock points, lying close together in memory:
+    /// for looking at a million points from far away. Only whole blocks.
+    static constexpr std::size_t kBlock = 64;
+    float blockEnd(std::size_t block) const { return m_blockEnds[block]; }
 
 private:
     double m_weight = 0;
     DebiasedMean m_mean{0};
     std::uint64_t m_generation = 0;
     std::vector<float> m_values;
+    std::vector<float> m_blockEnds;
 };
 
 } // namespace trainyard::ui

@@ -63,7 +63,15 @@ public:
             color = m_theme->color(Color::AccentText);
         const int edge =
             static_cast<int>(std::lround(std::min(size.width(), size.height()) / scale));
-        return m_theme->pixmap(m_name, color, edge, scale);
+        const QPixmap icon = m_theme->pixmap(m_name, color, edge, scale);
+        if (size.width() <= size.height())
+            return icon;
+        // A size wider than high asks for a gap after the icon, which styles do not let us set.
+        QPixmap wide(size);
+        wide.setDevicePixelRatio(scale);
+        wide.fill(Qt::transparent);
+        QPainter(&wide).drawPixmap(0, 0, icon);
+        return wide;
     }
     QIconEngine* clone() const override { return new ThemeIconEngine(*m_theme, m_name, m_colorOf); }
     bool isNull() override { return !m_theme || !Theme::hasIcon(m_name); }

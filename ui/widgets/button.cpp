@@ -64,9 +64,14 @@ QPushButton* makeButton(const Theme& theme, ButtonKind kind, const QString& text
     if (!iconName.isEmpty()) {
         button->setIcon(buttonIcon(theme, kind, iconName));
         const int edge = theme.px(icon_size::kControl);
-        button->setIconSize({edge, edge});
+        const int gap = kind == ButtonKind::Icon ? 0 : theme.px(space::kXs);
+        button->setIconSize({edge + gap, edge});
     }
     return button;
+}
+
+void setCompact(QWidget* control) {
+    control->setProperty("compact", true);
 }
 
 } // namespace trainyard::ui

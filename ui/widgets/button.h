@@ -28,4 +28,8 @@ enum class ButtonKind {
 QPushButton* makeButton(const Theme& theme, ButtonKind kind, const QString& text,
                         const QString& iconName = {}, QWidget* parent = nullptr);
 
+/// Makes a push button or combo box 24 instead of 28 high, for toolbars over charts. Before it is
+/// shown.
+void setCompact(QWidget* control);
+
 } // namespace trainyard::ui

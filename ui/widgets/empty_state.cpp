@@ -8,6 +8,7 @@
 #include "ui/widgets/button.h"
 #include "ui/widgets/text_label.h"
 
+#include <QHBoxLayout>
 #include <QLabel>
 #include <QPushButton>
 #include <QVBoxLayout>
@@ -18,17 +19,22 @@ EmptyState::EmptyState(const Theme& theme, const QString& iconName, QWidget* par
     : QWidget(parent), m_theme(theme), m_iconName(iconName), m_icon(new QLabel(this)),
       m_title(makeParagraph(theme, TypeStyle::Strong, {}, {}, this)),
       m_sentence(makeParagraph(theme, TypeStyle::Body, QStringLiteral("text2"), {}, this)),
-      m_layout(new QVBoxLayout(this)) {
-    m_layout->setContentsMargins(theme.px(space::kL), theme.px(space::kL), theme.px(space::kL),
-                                 theme.px(space::kL));
+      m_layout(new QVBoxLayout) {
+    auto* row = new QHBoxLayout(this);
+    const int margin = theme.px(space::kL);
+    row->setContentsMargins(margin, margin, margin, margin);
+    row->addStretch(1);
+    row->addLayout(m_layout);
+    row->addStretch(1);
+    m_layout->setContentsMargins(0, 0, 0, 0);
     m_layout->setSpacing(theme.px(space::kXs));
     m_layout->addStretch(1);
     for (QLabel* label : {m_icon, m_title, m_sentence}) {
         label->setAlignment(Qt::AlignHCenter | Qt::AlignTop);
-        m_layout->addWidget(label, 0, Qt::AlignHCenter);
+        // A fixed width, so that the wrapped sentence gets the height it needs.
+        label->setFixedWidth(theme.px(280));
+        m_layout->addWidget(label);
     }
-    m_sentence->setMinimumWidth(theme.px(200));
-    m_sentence->setMaximumWidth(theme.px(320));
     m_layout->addStretch(1);
     connect(&theme, &Theme::themeChanged, this, &EmptyState::showIcon);
     showIcon();

@@ -116,26 +116,37 @@ void FigureCell::paintEvent(QPaintEvent*) {
                      metrics.elidedText(m_caption, Qt::ElideRight, inner));
     y += captionLine;
     const bool dim = m_stale || m_figure.isEmpty();
+    // Where it is narrow the unit goes first, never a part of the number.
+    const NumberFont& big = m_theme.numbers(TypeStyle::Figure);
+    const NumberFont& medium = m_theme.numbers(TypeStyle::Small);
+    const bool unitFits =
+        big.width(m_figure) + m_theme.px(space::kXs) + medium.width(m_unit) <= inner + 1;
     drawNumberWithUnit(painter, m_theme, TypeStyle::Figure, QRectF(side, y, inner, figureLine),
                        Qt::AlignLeft, m_figure.isEmpty() ? notAvailable() : m_figure,
-                       m_figure.isEmpty() ? QString() : m_unit,
+                       m_figure.isEmpty() || !unitFits ? QString() : m_unit,
                        m_theme.color(dim ? Color::Text3 : Color::Text));
     y += figureLine;
+    paintDetail(painter, QRect(side, y, inner, captionLine));
+}
+
+void FigureCell::paintDetail(QPainter& painter, const QRect& rect) const {
     const NumberFont& small = m_theme.numbers(TypeStyle::Caption);
+    painter.setFont(small.font());
     painter.setPen(m_theme.color(Color::Text3));
-    const QRectF detailRect(side, y, inner, captionLine);
+    const int gap = m_detail.isEmpty() ? 0 : m_theme.px(space::kS);
+    const int tags = m_tags.empty() ? 0 : meshTagsWidth(m_theme, m_tags) + gap;
+    const int room = rect.width() - tags;
     qreal used = small.width(m_detail);
-    if (used > inner) {
-        painter.setFont(small.font());
-        painter.drawText(detailRect, Qt::AlignVCenter,
-                         metrics.elidedText(m_detail, Qt::ElideRight, inner));
+    if (used > room) {
+        const QString cut =
+            painter.fontMetrics().elidedText(m_detail, Qt::ElideRight, std::max(0, room));
+        painter.drawText(rect, Qt::AlignVCenter | Qt::TextSingleLine, cut);
+        used = std::max(0, room);
     } else {
-        small.draw(painter, detailRect, Qt::AlignLeft | Qt::AlignVCenter, m_detail);
+        small.draw(painter, rect, Qt::AlignLeft | Qt::AlignVCenter, m_detail);
     }
-    if (!m_tags.empty()) {
-        const qreal gap = m_detail.isEmpty() ? 0 : m_theme.px(space::kS);
-        drawMeshTags(painter, m_theme, detailRect.adjusted(used + gap, 0, 0, 0), m_tags);
-    }
+    if (!m_tags.empty())
+        drawMeshTags(painter, m_theme, QRectF(rect).adjusted(used + gap, 0, 0, 0), m_tags);
 }
 
 bool FigureCell::event(QEvent* event) {

@@ -41,6 +41,7 @@ protected:
 private:
     void changed();
     int contentWidth() const;
+    void paintDetail(QPainter& painter, const QRect& rect) const;
 
     const Theme& m_theme;
     QString m_caption;

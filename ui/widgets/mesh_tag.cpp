@@ -12,12 +12,12 @@ namespace trainyard::ui {
 
 namespace {
 
-constexpr int kGap = 4;
+constexpr int kGap = 2;
 constexpr int kTagHeight = 16;
 
 int tagWidth(const Theme& theme, const MeshTag& tag) {
     const NumberFont& numbers = theme.numbers(TypeStyle::Caption);
-    return static_cast<int>(std::ceil(numbers.width(meshTagText(tag)))) + theme.px(8);
+    return static_cast<int>(std::ceil(numbers.width(meshTagText(tag)))) + theme.px(4);
 }
 
 } // namespace

@@ -47,7 +47,8 @@ void ProgressStrip::paintEvent(QPaintEvent*) {
     }
     if (m_segments <= 1 || width() / m_segments < 6)
         return;
-    for (int i = 1; i < m_segments; ++i) {
+    // Only what is done is cut: the rest stays calm.
+    for (int i = 1; i < m_segments && i / m_segments < m_fraction; ++i) {
         const int x = static_cast<int>(std::lround(width() * i / m_segments));
         painter.fillRect(x - 1, 0, 2, height(), m_theme.color(Color::Surface));
     }

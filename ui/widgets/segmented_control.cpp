@@ -22,8 +22,8 @@ public:
     QSize sizeHint() const override {
         // Measured bold, so that choosing moves nothing.
         const QFontMetrics metrics(theme().font(TypeStyle::Strong));
-        return {metrics.horizontalAdvance(text()) + 2 * theme().px(space::kM - 1),
-                theme().px(height::kControlSmall)};
+        return {metrics.horizontalAdvance(text()) + 2 * theme().px(space::kS),
+                theme().px(height::kControlSmall) - 2};
     }
 
 protected:
