@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/base/message.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace trainyard {
@@ -37,6 +38,17 @@ std::string fillIn(std::string_view format, const std::vector<std::string>& argu
         i = end - 1;
     }
     return out;
+}
+
+std::string excerpt(std::string_view text, std::size_t bytes) {
+    std::size_t end = std::min(bytes, text.size());
+    while (end < text.size() && end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80)
+        --end;
+    std::string out(text.substr(0, end));
+    for (char& c : out)
+        if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f)
+            c = '?';
+    return end < text.size() ? out + "…" : out;
 }
 
 } // namespace trainyard

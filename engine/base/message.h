@@ -5,6 +5,7 @@
 // The two parts stay apart until the text is shown, so that the studio can translate the format.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,5 +28,9 @@ struct Message {
 
 /// Replaces %1 ... %99 in `format`. The studio calls it with the translated format.
 std::string fillIn(std::string_view format, const std::vector<std::string>& arguments);
+
+/// `text` as it can stand in a sentence: at most about `bytes` long ("…" where it was cut, never
+/// within a character), control characters shown as "?".
+std::string excerpt(std::string_view text, std::size_t bytes = 80);
 
 } // namespace trainyard

@@ -19,6 +19,12 @@ public:
         : m_model(model), m_classes(classes) {}
 
     BuiltGraph run() {
+        if (elementCount(m_model.inputShape) > kMaxElements) {
+            m_built.problems.push_back(
+                {{"An input of %1 is too large.", {describe(m_model.inputShape)}},
+                 "model.input.shape"});
+            return std::move(m_built);
+        }
         m_built.graph.values.push_back({m_model.inputShape, Layout::Plain, -1, {}});
         m_valueOf["input"] = 0;
         std::string previous = "input";

@@ -12,9 +12,6 @@ namespace trainyard::graph {
 
 namespace {
 
-/// Most elements one value may have per sample: more is a slip of the keyboard, not a model.
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;
-
 std::int64_t windowsAlong(std::int64_t extent, std::int64_t kernel, std::int64_t stride,
                           std::int64_t padding) {
     const std::int64_t room = extent + 2 * padding - kernel;

@@ -8,10 +8,15 @@
 #include "engine/graph/graph.h"
 #include "engine/spec/catalogue.h"
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
 namespace trainyard::graph {
+
+/// Most elements one value or parameter may have per sample: more is a slip of the keyboard, not a
+/// model.
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 31;
 
 /// Adds operations to a graph for one layer.
 class LayerBuilder {

@@ -10,7 +10,9 @@
 #include "engine/spec/experiment_json.h"
 
 #include <algorithm>
+#include <map>
 #include <string_view>
+#include <utility>
 
 namespace trainyard::plan {
 
@@ -64,7 +66,35 @@ int slotsOf(const std::string& optimizer, const spec::Values& values) {
     return spec::realOf(*type, values, "momentum") > 0 ? 1 : 0;
 }
 
-RankPlan planRank(const Plan& plan, int rank, const spec::Experiment& experiment) {
+/// Activation bytes of the largest batch of each kind. They depend on a rank's number of rows only,
+/// so that a thousand ranks cost as much as two.
+class ActivationBytes {
+public:
+    explicit ActivationBytes(const Plan& plan) : m_plan(plan) {}
+
+    std::size_t ofRank(int rank) {
+        const std::int64_t validation = m_plan.data.validationSamples;
+        return std::max({of(rank, Purpose::Training, m_plan.rowsOfStep(0)),
+                         of(rank, Purpose::Training, m_plan.rowsOfStep(m_plan.stepsPerEpoch - 1)),
+                         of(rank, Purpose::Evaluation, std::min(m_plan.batch, validation)),
+                         of(rank, Purpose::Evaluation, validation % m_plan.batch)});
+    }
+
+private:
+    std::size_t of(int rank, Purpose purpose, std::int64_t batchRows) {
+        const std::int64_t rows = rowsOfRank(batchRows, rank, m_plan.worldSize).count;
+        const auto [place, isNew] = m_bytes.try_emplace({purpose, rows}, 0);
+        if (isNew && rows > 0)
+            place->second = compileProgram(m_plan, rank, purpose, batchRows).activationBytes;
+        return place->second;
+    }
+
+    const Plan& m_plan;
+    std::map<std::pair<Purpose, std::int64_t>, std::size_t> m_bytes;
+};
+
+RankPlan planRank(const Plan& plan, int rank, const spec::Experiment& experiment,
+                  ActivationBytes& activations) {
     RankPlan result;
     result.rank = rank;
     const auto index = static_cast<std::size_t>(rank);
@@ -75,15 +105,7 @@ RankPlan planRank(const Plan& plan, int rank, const spec::Experiment& experiment
     result.memory.parameters = arena;
     result.memory.gradients = arena;
     result.memory.optimizer = arena * static_cast<std::size_t>(plan.optimizerSlots);
-    for (const std::int64_t rows : {plan.rowsOfStep(0), plan.rowsOfStep(plan.stepsPerEpoch - 1)})
-        result.memory.activations =
-            std::max(result.memory.activations,
-                     compileProgram(plan, rank, Purpose::Training, rows).activationBytes);
-    const std::int64_t validationRows = std::min(plan.batch, plan.data.validationSamples);
-    if (validationRows > 0)
-        result.memory.activations = std::max(
-            result.memory.activations,
-            compileProgram(plan, rank, Purpose::Evaluation, validationRows).activationBytes);
+    result.memory.activations = activations.ofRank(rank);
     const double share = static_cast<double>(result.rows.count);
     result.flopsPerStep = 3 * share * plan.graph.forwardFlops();
     // Reduce-scatter and all-gather each move (n - 1) / n of the bytes.
@@ -184,8 +206,9 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
     plan.optimizerSlots =
         slotsOf(experiment.training.optimizer.type, experiment.training.optimizer.values);
     placeParameters(plan);
+    ActivationBytes activations(plan);
     for (int rank = 0; rank < plan.worldSize; ++rank)
-        plan.ranks.push_back(planRank(plan, rank, experiment));
+        plan.ranks.push_back(planRank(plan, rank, experiment, activations));
     plan.hash = hashOf(plan, experiment);
     return outcome;
 }

@@ -25,7 +25,7 @@ std::size_t at(std::int32_t id) {
 /// Values of one buffer are joined; the buffer's life covers all their uses.
 class Buffers {
 public:
-    explicit Buffers(std::size_t count) : m_owner(count), m_lives(count) {
+    explicit Buffers(std::size_t count) : m_owner(count), m_lives(count, kUntouched) {
         for (std::size_t i = 0; i < count; ++i)
             m_owner[i] = i;
     }
@@ -35,12 +35,12 @@ public:
     }
     /// `id` lies where `other` lies.
     void join(std::size_t id, std::size_t other) { m_owner[owner(id)] = owner(other); }
+    /// Instructions come in order.
     void touch(std::size_t id, int instruction) {
         Lifetime& life = m_lives[owner(id)];
         if (life.last < 0)
             life.first = instruction;
-        life.first = std::min(life.first, instruction);
-        life.last = std::max(life.last, instruction);
+        life.last = instruction;
     }
     std::size_t owner(std::size_t id) const {
         while (m_owner[id] != id)
@@ -56,8 +56,10 @@ public:
     }
 
 private:
+    static constexpr Lifetime kUntouched{.bytes = 0, .first = 0, .last = -1};
+
     std::vector<std::size_t> m_owner;
-    std::vector<Lifetime> m_lives = {};
+    std::vector<Lifetime> m_lives;
 };
 
 class Compiler {
@@ -102,20 +104,20 @@ private:
         const auto count = static_cast<OperationId>(m_graph.operations.size());
         for (OperationId i = 0; i < count; ++i)
             emit(Opcode::Forward, Lane::Compute, i);
+        const std::vector<OperationId> writers = lastWriters();
         std::vector<int> waits;
         std::size_t bucket = 0;
+        int done = -1;
         for (OperationId i = count - 1; i >= 0; --i) {
             if (!needsBackward(i))
                 continue;
-            const int done = emit(Opcode::Backward, Lane::Compute, i);
-            for (; bucket < m_plan.buckets.size() && lastWriter(m_plan.buckets[bucket]) == i;
-                 ++bucket)
+            done = emit(Opcode::Backward, Lane::Compute, i);
+            for (; bucket < writers.size() && writers[bucket] == i; ++bucket)
                 waits.push_back(
                     emitReduction(Opcode::ReduceGradients, done, static_cast<int>(bucket)));
         }
-        TRAINYARD_CHECK_EQ(bucket, m_plan.buckets.size());
-        const int last = static_cast<int>(m_program.instructions.size()) - 1;
-        waits.push_back(emitReduction(Opcode::ReduceSums, last, -1));
+        TRAINYARD_CHECK_EQ(bucket, writers.size());
+        waits.push_back(emitReduction(Opcode::ReduceSums, done, -1));
         const int update = emit(Opcode::Update, Lane::Compute);
         m_program.instructions[at(update)].waitsFor = std::move(waits);
     }
@@ -134,13 +136,21 @@ private:
                            [this](ValueId input) { return m_withGradient[at(input)]; });
     }
 
-    /// The operation whose backward writes the bucket's last gradient: the earliest in the graph.
-    OperationId lastWriter(const Bucket& bucket) const {
+    /// For each bucket the operation whose backward writes its last gradient: the earliest in the
+    /// graph.
+    std::vector<OperationId> lastWriters() const {
+        std::vector<OperationId> owner(m_graph.parameters.size(), -1);
         for (std::size_t i = 0; i < m_graph.operations.size(); ++i)
             for (const ParameterId parameter : m_graph.operations[i].parameters)
-                if (std::count(bucket.parameters.begin(), bucket.parameters.end(), parameter))
-                    return static_cast<OperationId>(i);
-        return -1;
+                owner[at(parameter)] = static_cast<OperationId>(i);
+        std::vector<OperationId> writers;
+        for (const Bucket& bucket : m_plan.buckets) {
+            OperationId first = owner[at(bucket.parameters.front())];
+            for (const ParameterId parameter : bucket.parameters)
+                first = std::min(first, owner[at(parameter)]);
+            writers.push_back(first);
+        }
+        return writers;
     }
 
     std::size_t valueBytes(ValueId id) const {
@@ -158,29 +168,61 @@ private:
                static_cast<std::size_t>(each);
     }
 
-    /// The forward result may overwrite the input: nobody reads the input afterwards.
-    bool runsInPlace(const Operation& operation) const {
-        if (!graph::traits(operation.kind).mayRunInPlace)
+    /// The output is the input's bytes under another shape.
+    bool isSameBytes(const Operation& operation) const {
+        return operation.kind == graph::OperationKind::Flatten && keepsLayout(operation);
+    }
+
+    bool keepsLayout(const Operation& operation) const {
+        return m_graph.values[at(operation.inputs.front())].layout ==
+               m_graph.values[at(operation.outputs.front())].layout;
+    }
+
+    /// `value` and all that are its bytes under other shapes.
+    std::vector<ValueId> valuesInPlaceOf(ValueId value) const {
+        const auto producer = [&](ValueId id) -> const Operation* {
+            const OperationId operation = m_graph.values[at(id)].producer;
+            return operation < 0 ? nullptr : &m_graph.operations[at(operation)];
+        };
+        while (producer(value) && isSameBytes(*producer(value)))
+            value = producer(value)->inputs.front();
+        std::vector<ValueId> same = {value};
+        for (std::size_t i = 0; i < same.size(); ++i)
+            for (const OperationId consumer : m_graph.values[at(same[i])].consumers)
+                if (isSameBytes(m_graph.operations[at(consumer)]))
+                    same.push_back(m_graph.operations[at(consumer)].outputs.front());
+        return same;
+    }
+
+    /// The forward result may overwrite the input: nobody else reads these bytes, now or in
+    /// backward.
+    bool runsInPlace(OperationId id) const {
+        const Operation& operation = m_graph.operations[at(id)];
+        if (!graph::traits(operation.kind).mayRunInPlace || !keepsLayout(operation))
             return false;
-        const graph::ValueInfo& input = m_graph.values[at(operation.inputs.front())];
-        const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
-        if (input.layout != output.layout)
-            return false;
-        if (operation.kind == graph::OperationKind::Flatten)
-            return true; // the same bytes under another shape
-        if (input.producer < 0 || input.consumers.size() != 1)
-            return false;
-        const Operation& producer = m_graph.operations[at(input.producer)];
-        return !training() || !graph::traits(producer.kind).readsOutput;
+        if (isSameBytes(operation))
+            return true;
+        const std::vector<ValueId> same = valuesInPlaceOf(operation.inputs.front());
+        return std::all_of(same.begin(), same.end(), [&](ValueId value) {
+            const graph::ValueInfo& info = m_graph.values[at(value)];
+            if (info.producer < 0)
+                return false;
+            const Operation& producer = m_graph.operations[at(info.producer)];
+            if (training() && graph::traits(producer.kind).readsOutput)
+                return false;
+            return std::all_of(
+                info.consumers.begin(), info.consumers.end(), [&](OperationId consumer) {
+                    return consumer == id || isSameBytes(m_graph.operations[at(consumer)]);
+                });
+        });
     }
 
     /// Backward may overwrite the output's gradient with the input's.
     bool gradientInPlace(const Operation& operation) const {
         if (!graph::traits(operation.kind).mayRunInPlace || operation.outputs.empty())
             return false;
-        const graph::ValueInfo& input = m_graph.values[at(operation.inputs.front())];
-        const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
-        return input.layout == output.layout && input.consumers.size() == 1;
+        return keepsLayout(operation) &&
+               m_graph.values[at(operation.inputs.front())].consumers.size() == 1;
     }
 
     void placeBuffers() {
@@ -188,12 +230,13 @@ private:
         m_values = m_graph.values.size();
         m_buffers = Buffers(2 * m_values + m_graph.operations.size());
         m_program.addsToGradient.resize(m_graph.operations.size());
-        for (const Operation& operation : m_graph.operations) {
+        for (std::size_t i = 0; i < m_graph.operations.size(); ++i) {
+            const Operation& operation = m_graph.operations[i];
             if (operation.outputs.empty())
                 continue;
             const std::size_t in = at(operation.inputs.front());
             const std::size_t out = at(operation.outputs.front());
-            if (runsInPlace(operation))
+            if (runsInPlace(static_cast<OperationId>(i)))
                 m_buffers.join(out, in);
             if (training() && gradientInPlace(operation))
                 m_buffers.join(m_values + in, m_values + out);

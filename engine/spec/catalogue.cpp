@@ -3,11 +3,13 @@
 #include "engine/spec/catalogue.h"
 
 #include "engine/base/check.h"
+#include "engine/base/message.h"
 #include "engine/base/number_text.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 namespace trainyard::spec {
 
@@ -224,13 +226,17 @@ std::string textOf(const Value& value) {
     struct Visitor {
         std::string operator()(bool v) const { return v ? "true" : "false"; }
         std::string operator()(std::int64_t v) const { return std::to_string(v); }
-        std::string operator()(double v) const { return shortest(v); }
-        std::string operator()(const std::string& v) const { return "\"" + v + "\""; }
+        std::string operator()(double v) const {
+            // "3.0", so that it does not look like the whole number it is not.
+            const std::string text = shortest(v);
+            return text.find_first_not_of("-0123456789") == std::string::npos ? text + ".0" : text;
+        }
+        std::string operator()(const std::string& v) const { return "\"" + excerpt(v) + "\""; }
         std::string operator()(const std::vector<std::int64_t>& v) const {
             std::string out = "[";
             for (std::size_t i = 0; i < v.size(); ++i)
                 out += (i ? ", " : "") + std::to_string(v[i]);
-            return out + "]";
+            return excerpt(out + "]");
         }
     };
     return std::visit(Visitor{}, value);
@@ -247,6 +253,27 @@ std::optional<std::string> misfitPair(const FieldInfo& field, const Value& value
     if (good)
         return std::nullopt;
     return textOf(value) + " is not one whole number or [height, width], each " + rangeText(field);
+}
+
+char lower(char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+}
+
+/// Letters to insert, remove or replace (Levenshtein); capitals do not count.
+std::size_t editDistance(std::string_view a, std::string_view b) {
+    std::vector<std::size_t> row(b.size() + 1);
+    std::iota(row.begin(), row.end(), std::size_t{0});
+    for (std::size_t i = 1; i <= a.size(); ++i) {
+        std::size_t diagonal = row[0];
+        row[0] = i;
+        for (std::size_t j = 1; j < row.size(); ++j) {
+            const std::size_t above = row[j];
+            const std::size_t replaced = diagonal + (lower(a[i - 1]) == lower(b[j - 1]) ? 0 : 1);
+            row[j] = std::min({above + 1, row[j - 1] + 1, replaced});
+            diagonal = above;
+        }
+    }
+    return row.back();
 }
 
 } // namespace
@@ -364,24 +391,15 @@ std::optional<std::string> misfit(const FieldInfo& field, const Value& value) {
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
+    constexpr std::size_t kLongest = 100; // what is longer is no slip of the keyboard
     std::string best;
     std::size_t bestDistance = std::max<std::size_t>(2, word.size() / 3) + 1;
     for (const std::string& candidate : candidates) {
-        std::vector<std::size_t> row(candidate.size() + 1);
-        for (std::size_t j = 0; j < row.size(); ++j)
-            row[j] = j;
-        for (std::size_t i = 1; i <= word.size(); ++i) {
-            std::size_t diagonal = row[0];
-            row[0] = i;
-            for (std::size_t j = 1; j < row.size(); ++j) {
-                const std::size_t above = row[j];
-                const std::size_t replaced = diagonal + (word[i - 1] == candidate[j - 1] ? 0 : 1);
-                row[j] = std::min({above + 1, row[j - 1] + 1, replaced});
-                diagonal = above;
-            }
-        }
-        if (row.back() < bestDistance) {
-            bestDistance = row.back();
+        const std::size_t distance =
+            word.size() > kLongest ? bestDistance : editDistance(word, candidate);
+        // At least one letter must be the same.
+        if (distance < bestDistance && distance < std::max(word.size(), candidate.size())) {
+            bestDistance = distance;
             best = candidate;
         }
     }

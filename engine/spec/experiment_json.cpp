@@ -6,6 +6,7 @@
 
 #include "engine/spec/catalogue.h"
 #include "engine/spec/json_reader.h"
+#include "engine/spec/json_text.h"
 #include "engine/spec/settings_path.h"
 
 #include <algorithm>
@@ -20,14 +21,14 @@ std::optional<Value> toValue(const Json& json, FieldKind kind) {
         return Value(json.get<bool>());
     if (json.is_string())
         return Value(json.get<std::string>());
-    if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX)
+    if (isAboveInt64(json))
         return Value(json.get<double>());
     if (json.is_number_integer() && kind != FieldKind::Real)
         return Value(json.get<std::int64_t>());
     if (json.is_number())
         return Value(json.get<double>());
     const auto isWhole = [](const Json& item) {
-        return item.is_number_integer();
+        return item.is_number_integer() && !isAboveInt64(item);
     };
     if (json.is_array() && std::all_of(json.begin(), json.end(), isWhole))
         return Value(json.get<std::vector<std::int64_t>>());
@@ -48,9 +49,12 @@ void readFields(ObjectReader& reader, const TypeInfo& type, Values& values) {
     reader.finish();
 }
 
-const TypeInfo* readType(ObjectReader& reader, Kind kind, std::string& type, Problems& problems) {
-    reader.text("type", type, true);
-    if (type.empty())
+/// Null when there is no such type. An absent one is an error, or leaves `type` as it is.
+const TypeInfo* readType(ObjectReader& reader, Kind kind, std::string& type, bool required,
+                         Problems& problems) {
+    const std::size_t before = problems.size();
+    reader.text("type", type, required);
+    if (problems.size() > before)
         return nullptr;
     const TypeInfo* info = findType(kind, type);
     if (!info) {
@@ -63,7 +67,7 @@ const TypeInfo* readType(ObjectReader& reader, Kind kind, std::string& type, Pro
                      }()}};
         if (!near.empty())
             cure = {"Did you mean \"%1\"?", {near}};
-        problems.push_back({{"There is no %1 \"%2\".", {std::string(name(kind)), type}},
+        problems.push_back({{"There is no %1 \"%2\".", {std::string(name(kind)), excerpt(type)}},
                             reader.at("type"),
                             std::move(cure)});
     }
@@ -75,9 +79,9 @@ void readChoice(ObjectReader& parent, const std::string& key, Kind kind, Choice&
     const Json* json = parent.take(key);
     if (!json)
         return;
-    choice = {};
+    choice.values.clear();
     ObjectReader reader(*json, parent.at(key), problems);
-    if (const TypeInfo* info = readType(reader, kind, choice.type, problems))
+    if (const TypeInfo* info = readType(reader, kind, choice.type, false, problems))
         readFields(reader, *info, choice.values);
 }
 
@@ -122,7 +126,7 @@ LayerSpec readLayer(const Json& json, const std::string& path, Problems& problem
         else
             reader.problem("from", {"Expected a list of layer ids, found %1.", {kindOf(*from)}});
     }
-    if (const TypeInfo* info = readType(reader, Kind::Layer, layer.type, problems))
+    if (const TypeInfo* info = readType(reader, Kind::Layer, layer.type, true, problems))
         readFields(reader, *info, layer.values);
     return layer;
 }
@@ -136,9 +140,9 @@ void readModel(const Json& json, ModelSpec& model, Problems& problems) {
             if (value && std::holds_alternative<std::vector<std::int64_t>>(*value))
                 model.inputShape = std::get<std::vector<std::int64_t>>(*value);
             else
-                part.problem("shape", {"Expected a list of whole numbers such as [1, 28, 28], "
-                                       "found %1.",
-                                       {kindOf(*shape)}});
+                part.problem("shape",
+                             {"Expected a list of whole numbers such as [1, 28, 28], found %1.",
+                              {shape->is_array() ? "other elements in it" : kindOf(*shape)}});
         }
         part.finish();
     }
@@ -184,7 +188,7 @@ void readPrecision(ObjectReader& reader, Precision& precision) {
         precision = Precision::Fp32;
     else
         reader.problem("precision",
-                       {"Found \"%1\"; this version computes in fp64 or fp32.", {text}});
+                       {"Found \"%1\"; this version computes in fp64 or fp32.", {excerpt(text)}});
 }
 
 void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) {
@@ -199,7 +203,7 @@ void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) 
         const Json* value = reader.take(key);
         if (value && *value != only)
             reader.problem(
-                key, {"Found %1; this version can only do %2.", {value->dump(), only.dump()}});
+                key, {"Found %1; this version can only do %2.", {kindOf(*value), only.dump()}});
     }
     reader.finish();
 }
@@ -221,8 +225,8 @@ void readExperiment(const Json& json, Experiment& experiment, Problems& problems
     std::string format;
     reader.text("format", format, true);
     if (!format.empty() && format != kExperimentFormat)
-        reader.problem("format",
-                       {"Found \"%1\"; this version reads \"%2\".", {format, kExperimentFormat}});
+        reader.problem("format", {"Found \"%1\"; this version reads \"%2\".",
+                                  {excerpt(format), kExperimentFormat}});
     reader.text("name", experiment.name);
     if (const Json* data = reader.take("data", true))
         readData(*data, experiment.data, problems);
@@ -238,35 +242,17 @@ void readExperiment(const Json& json, Experiment& experiment, Problems& problems
     reader.finish();
 }
 
-/// Line and column of a byte, from 1.
-std::string placeOf(std::string_view text, std::size_t byte) {
-    const std::string_view before = text.substr(0, std::min(byte, text.size()));
-    const auto line = 1 + std::count(before.begin(), before.end(), '\n');
-    const std::size_t lineStart = before.rfind('\n') + 1;
-    return "line " + std::to_string(line) + ", column " +
-           std::to_string(std::max<std::size_t>(1, before.size() - lineStart));
-}
-
 } // namespace
 
 ParsedExperiment parseExperiment(std::string_view text,
                                  const std::vector<std::pair<std::string, std::string>>& settings) {
     ParsedExperiment parsed;
-    Json json;
-    try {
-        json = Json::parse(text);
+    std::optional<Json> json = parseJsonText(text, parsed.problems);
+    if (json)
         for (const auto& [path, value] : settings)
-            applySetting(json, path, value, parsed.problems);
-        if (parsed.problems.empty())
-            readExperiment(json, parsed.experiment, parsed.problems);
-    } catch (const Json::parse_error& error) {
-        parsed.problems.push_back(
-            {{"This is not valid JSON: %1 is not expected there.", {placeOf(text, error.byte)}},
-             "",
-             {"Compare with a sample: trainyard samples write."}});
-    } catch (const Json::exception& error) {
-        parsed.problems.push_back({{"This JSON cannot be read: %1", {error.what()}}});
-    }
+            applySetting(*json, path, value, parsed.problems);
+    if (parsed.problems.empty())
+        readExperiment(*json, parsed.experiment, parsed.problems);
     if (parsed.problems.empty())
         parsed.problems = validate(parsed.experiment);
     return parsed;

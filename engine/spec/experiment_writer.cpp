@@ -8,7 +8,10 @@ namespace trainyard::spec {
 
 namespace {
 
-Json toJson(const Value& value) {
+Json toJson(const Value& value, FieldKind kind) {
+    const auto* whole = std::get_if<std::int64_t>(&value);
+    if (whole && kind == FieldKind::Real)
+        return static_cast<double>(*whole); // 1.0 however it was entered
     return std::visit([](const auto& held) { return Json(held); }, value);
 }
 
@@ -19,7 +22,7 @@ void addFields(Json& json, Kind kind, const std::string& type, const Values& val
         return;
     for (const FieldInfo& field : info->fields)
         if (values.contains(field.name) || field.defaultValue)
-            json[field.name] = toJson(valueOf(*info, values, field.name));
+            json[field.name] = toJson(valueOf(*info, values, field.name), field.kind);
 }
 
 Json toJson(Kind kind, const Choice& choice) {

@@ -18,12 +18,16 @@ std::string kindOf(const Json& value) {
     case Json::value_t::array:
         return "a list";
     case Json::value_t::string:
-        return "a text";
+        return "the text \"" + excerpt(value.get_ref<const std::string&>()) + "\"";
     case Json::value_t::boolean:
         return value.get<bool>() ? "true" : "false";
     default:
         return "the number " + value.dump();
     }
+}
+
+bool isAboveInt64(const Json& value) {
+    return value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX;
 }
 
 ObjectReader::ObjectReader(const Json& object, std::string path, Problems& problems)
@@ -64,8 +68,7 @@ void ObjectReader::integer(const std::string& key, std::int64_t& target) {
     const Json* value = take(key);
     if (!value)
         return;
-    const bool tooLarge = value->is_number_unsigned() && value->get<std::uint64_t>() > INT64_MAX;
-    if (value->is_number_integer() && !tooLarge)
+    if (value->is_number_integer() && !isAboveInt64(*value))
         target = value->get<std::int64_t>();
     else
         problem(key, {"Expected a whole number, found %1.", {kindOf(*value)}});
@@ -104,7 +107,7 @@ void ObjectReader::finish() {
 }
 
 std::string ObjectReader::at(const std::string& key) const {
-    return m_path.empty() ? key : m_path + "." + key;
+    return m_path.empty() ? excerpt(key) : m_path + "." + excerpt(key);
 }
 
 void ObjectReader::problem(const std::string& key, Message what, Message cure) {

@@ -18,8 +18,10 @@ namespace trainyard::spec {
 
 using Json = nlohmann::ordered_json;
 
-/// "a text", "a list" ... for sentences.
+/// "a list", "the text "abc"", "the number 3" ... for sentences.
 std::string kindOf(const Json& value);
+/// A whole number that does not fit into int64.
+bool isAboveInt64(const Json& value);
 
 class ObjectReader {
 public:

@@ -4,6 +4,7 @@
 // Checks that need nothing but the experiment itself. Shapes are checked by graph/build_graph,
 // files and labels by data/dataset.
 #include "engine/base/number_text.h"
+#include "engine/base/tensor_type.h"
 #include "engine/spec/catalogue.h"
 #include "engine/spec/experiment_json.h"
 
@@ -59,7 +60,7 @@ private:
         std::string all;
         for (const std::string& each : allowed)
             all += (all.empty() ? "" : ", ") + each;
-        add(where, {"Found \"%1\"; known are: %2.", {found, all}});
+        add(where, {"Found \"%1\"; known are: %2.", {excerpt(found), all}});
     }
 
     void checkData() {
@@ -100,7 +101,8 @@ private:
         if ((rank != 1 && rank != 3) ||
             !std::all_of(model.inputShape.begin(), model.inputShape.end(), positive))
             add("model.input.shape", {"Expected [features] or [channels, height, width], each from "
-                                      "1 to 1,048,576."});
+                                      "1 to 1,048,576; found %1.",
+                                      {excerpt(describe(model.inputShape))}});
         if (model.layers.empty())
             add("model.layers", {"The model has no layers."}, {"Add at least one linear layer."});
         std::set<std::string> seen{"input"};
@@ -117,10 +119,11 @@ private:
         if (layer.id.empty() || layer.id.size() > 64 ||
             !std::all_of(layer.id.begin(), layer.id.end(), allowed))
             add(where + ".id",
-                {"Found \"%1\"; an id has 1 to 64 letters, digits, - or _.", {layer.id}});
+                {"Found \"%1\"; an id has 1 to 64 letters, digits, - or _.", {excerpt(layer.id)}});
         for (const std::string& source : layer.from)
             if (!seen.contains(source))
-                add(where + ".from", {"There is no layer \"%1\" before this one.", {source}});
+                add(where + ".from",
+                    {"There is no layer \"%1\" before this one.", {excerpt(source)}});
         if (!seen.insert(layer.id).second)
             add(where + ".id", {"The id \"%1\" is taken by an earlier layer.", {layer.id}},
                 {"Give each layer an id of its own."});
@@ -156,17 +159,23 @@ private:
         checkDevices();
     }
 
+    /// "local/cpu:" and a number, written in one way only: one device has one name.
+    static bool isCpu(const std::string& device) {
+        const std::string prefix = "local/cpu:";
+        if (!device.starts_with(prefix))
+            return false;
+        const auto index = parseInteger(device.substr(prefix.size()));
+        return index && *index >= 0 && device == prefix + std::to_string(*index);
+    }
+
     void checkDevices() {
         const auto& devices = m_experiment.devices;
         std::set<std::string> seen;
         for (std::size_t i = 0; i < devices.size(); ++i) {
             const std::string where = "devices[" + std::to_string(i) + "]";
-            const std::string prefix = "local/cpu:";
-            const bool known = devices[i].starts_with(prefix) &&
-                               parseInteger(devices[i].substr(prefix.size())).value_or(-1) >= 0;
-            if (!known)
+            if (!isCpu(devices[i]))
                 add(where, {"Found \"%1\"; this version knows local/cpu:0, local/cpu:1 ...",
-                            {devices[i]}});
+                            {excerpt(devices[i])}});
             else if (!seen.insert(devices[i]).second)
                 add(where, {"The device \"%1\" is listed twice.", {devices[i]}});
         }

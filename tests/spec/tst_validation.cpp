@@ -1,0 +1,248 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Checks of values: each rule refuses what it must and says so, and the values on the edge pass.
+#include "engine/spec/catalogue.h"
+#include "tests/support/experiments.h"
+
+#include <QtTest>
+
+#include <cmath>
+#include <limits>
+
+using namespace trainyard;
+using namespace trainyard::spec;
+using test::sentences;
+using test::Settings;
+
+class ValidationTest : public QObject {
+    Q_OBJECT
+
+private slots:
+    void refuses_data();
+    void refuses();
+    void accepts_data();
+    void accepts();
+    void refusesWhatOnlyAProgramCanSet();
+    void namesStayOnOneLine();
+    void batchesSmallerThanTheRanks_data();
+    void batchesSmallerThanTheRanks();
+    void everyNumberOfTheCatalogueIsBounded();
+    void defaultsOfTheCatalogueFit();
+};
+
+void ValidationTest::refuses_data() {
+    QTest::addColumn<QByteArray>("path");
+    QTest::addColumn<QByteArray>("value");
+    QTest::addColumn<QByteArray>("sentence");
+    const auto row = [](const char* path, const char* value, const char* sentence) {
+        QTest::addRow("%s=%s", path, value)
+            << QByteArray(path) << QByteArray(value) << QByteArray(sentence);
+    };
+    row("name", "", "name: A name has 1 to 200 bytes on one line.");
+    row("data.format", "csv", "data.format: Found \"csv\"; known are: idx.");
+    row("data.normalize", "zscore",
+        "data.normalize: Found \"zscore\"; known are: standard, unit, none.");
+    row("data.validation", "{\"fraction\": 1}",
+        "data.validation.fraction: Expected a share from 0 to below 1, found 1.");
+    row("data.validation", "{\"fraction\": -0.1}",
+        "data.validation.fraction: Expected a share from 0 to below 1, found -0.1.");
+    row("model.input.shape", "[28, 28]",
+        "model.input.shape: Expected [features] or [channels, height, width], each from 1 to "
+        "1,048,576; found 28 × 28.");
+    row("model.input.shape", "[1, 0, 28]",
+        "model.input.shape: Expected [features] or [channels, height, width], each from 1 to "
+        "1,048,576; found 1 × 0 × 28.");
+    row("model.layers", "[]",
+        "model.layers: The model has no layers. Add at least one linear layer.");
+    row("model.layers[0].id", "a b",
+        "model.layers[0].id: Found \"a b\"; an id has 1 to 64 letters, digits, - or _.");
+    row("model.layers[1].id", "conv1",
+        "model.layers[1].id: The id \"conv1\" is taken by an earlier layer. Give each layer an id "
+        "of "
+        "its own.");
+    row("model.layers[1].id", "input",
+        "model.layers[1].id: The id \"input\" is taken by an earlier layer. Give each layer an id "
+        "of "
+        "its own.");
+    row("model.layers[1].from", "[\"pool1\"]",
+        "model.layers[1].from: There is no layer \"pool1\" before this one.");
+    row("model.layers[1].from", "relu1",
+        "model.layers[1].from: There is no layer \"relu1\" before this one.");
+    row("model.layers[0].out_channels", "0",
+        "model.layers[0].out_channels: 0 is not a whole number at least 1 and at most 1048576.");
+    row("model.layers[0].kernel", "[3, 3, 3]",
+        "model.layers[0].kernel: [3, 3, 3] is not one whole number or [height, width], each at "
+        "least "
+        "1 and at most 1024.");
+    row("model.layers[0].bias", "1", "model.layers[0].bias: 1 is not true or false.");
+    row("training.batch", "16777217",
+        "training.batch: Expected a whole number from 1 to 16,777,216, found 16,777,217.");
+    row("training.epochs", "0",
+        "training.epochs: Expected a whole number from 1 to 1,000,000, found 0.");
+    row("training.max_steps", "0",
+        "training.max_steps: Expected a whole number from 1 to 9,223,372,036,854,775,807, found "
+        "0.");
+    row("training.clip_norm", "0", "training.clip_norm: Expected a number above 0, found 0.");
+    row("training.optimizer.learning_rate", "0",
+        "training.optimizer.learning_rate: 0.0 is not a number above 0.");
+    row("training.optimizer.beta1", "1",
+        "training.optimizer.beta1: 1.0 is not a number at least 0 and below 1.");
+    row("training.optimizer.weight_decay", "-0.1",
+        "training.optimizer.weight_decay: -0.1 is not a number at least 0.");
+    row("parallel.data", "0", "parallel.data: Expected a whole number from 1 to 1,024, found 0.");
+    row("parallel.transport", "tcp",
+        "parallel.transport: Found \"tcp\"; known are: auto, shared_memory, gloo.");
+    row("devices", "[\"local/cpu:0\", \"local/gpu:0\"]",
+        "devices[1]: Found \"local/gpu:0\"; this version knows local/cpu:0, local/cpu:1 ...");
+    row("devices", "[\"local/cpu:0\", \"local/cpu:01\"]",
+        "devices[1]: Found \"local/cpu:01\"; this version knows local/cpu:0, local/cpu:1 ...");
+    row("devices", "[\"local/cpu:0\", \"local/cpu:0\"]",
+        "devices[1]: The device \"local/cpu:0\" is listed twice.");
+    row("devices", "[\"local/cpu:0\"]",
+        "devices: 1 devices are listed for 2 ranks. List one device for each rank, or none.");
+}
+
+void ValidationTest::refuses() {
+    QFETCH(QByteArray, path);
+    QFETCH(QByteArray, value);
+    QFETCH(QByteArray, sentence);
+    const auto parsed =
+        parseExperiment(test::smallExperimentText(), {{path.toStdString(), value.toStdString()}});
+    QCOMPARE(sentences(parsed.problems), QByteArrayList{sentence});
+    QCOMPARE(sentences(validate(parsed.experiment)), QByteArrayList{sentence});
+}
+
+void ValidationTest::accepts_data() {
+    QTest::addColumn<QByteArray>("path");
+    QTest::addColumn<QByteArray>("value");
+    const auto row = [](const char* path, const QByteArray& value) {
+        QTest::addRow("%s=%s", path, value.left(40).constData()) << QByteArray(path) << value;
+    };
+    row("name", QByteArray(200, 'n'));
+    row("data.validation", "null");
+    row("data.validation", "{\"fraction\": 0}");
+    row("data.validation", "{\"fraction\": 0.999}");
+    row("model.input.shape", "[1048576]");
+    row("model.layers[1].from", "input");
+    row("model.layers[1].from", "[\"conv1\"]");
+    row("model.layers[0].kernel", "1024");
+    row("model.layers[0].padding", "[0, 1024]");
+    row("model.layers[4].probability", "0");
+    row("training.batch", "16777216");
+    row("training.max_steps", "9223372036854775807");
+    row("training.optimizer.learning_rate", "1e300");
+    row("training.optimizer.momentum", "0");
+    row("devices", "[\"local/cpu:7\", \"local/cpu:0\"]");
+    row("devices", "null");
+}
+
+void ValidationTest::accepts() {
+    QFETCH(QByteArray, path);
+    QFETCH(QByteArray, value);
+    Settings settings = {{path.toStdString(), value.toStdString()}};
+    if (path.endsWith("momentum"))
+        settings.insert(settings.begin(), {"training.optimizer", "{\"type\": \"sgd\"}"});
+    QCOMPARE(sentences(parseExperiment(test::smallExperimentText(), settings).problems),
+             QByteArrayList());
+}
+
+void ValidationTest::refusesWhatOnlyAProgramCanSet() {
+    Experiment experiment = test::smallExperiment();
+    experiment.training.clipNorm = std::numeric_limits<double>::infinity();
+    experiment.training.optimizer.values["learning_rate"] = Value(std::nan(""));
+    experiment.training.optimizer.values["momentum"] = Value(0.9); // not a field of adamw
+    experiment.model.loss.type = "hinge";
+    experiment.data.validationFraction = std::nan("");
+    QCOMPARE(
+        sentences(validate(experiment)),
+        (QByteArrayList{"data.validation.fraction: Expected a share from 0 to below 1, found nan.",
+                        "model.loss.type: There is no loss \"hinge\".",
+                        "training.clip_norm: Expected a number above 0, found inf.",
+                        "training.optimizer.momentum: This key is not known here.",
+                        "training.optimizer.learning_rate: nan is not a number above 0."}));
+}
+
+void ValidationTest::namesStayOnOneLine() {
+    for (const char* name : {"a\nb", "a\tb", "\x1b[31m", "a\x7f"}) {
+        Experiment experiment = test::smallExperiment();
+        experiment.name = name;
+        QCOMPARE(validate(experiment).size(), std::size_t{1});
+    }
+    Experiment experiment = test::smallExperiment();
+    experiment.name = std::string(201, 'n');
+    QCOMPARE(validate(experiment).size(), std::size_t{1});
+    // Ids in a sentence are cut and carry no control characters to the terminal.
+    experiment = test::smallExperiment();
+    experiment.model.layers[0].id = "\x1b[31m" + std::string(1000, 'x');
+    const QByteArrayList found = sentences(validate(experiment));
+    QCOMPARE(found.size(), 1);
+    QVERIFY(!found.first().contains('\x1b'));
+    QVERIFY(found.first().size() < 200);
+}
+
+void ValidationTest::batchesSmallerThanTheRanks_data() {
+    QTest::addColumn<int>("batch");
+    QTest::addColumn<int>("ranks");
+    QTest::addColumn<QByteArrayList>("expected");
+    QTest::newRow("2 on 4") << 2 << 4
+                            << QByteArrayList{"training.batch: A batch of 2 cannot be shared by 4 "
+                                              "ranks. Use a batch of at least 4, or 2 ranks."};
+    QTest::newRow("999 on 1000")
+        << 999 << 1000
+        << QByteArrayList{"training.batch: A batch of 999 cannot be shared by 1,000 ranks. Use a "
+                          "batch of at least 1,000, or 999 ranks."};
+    QTest::newRow("10 on 4: uneven, but every rank has rows") << 10 << 4 << QByteArrayList();
+    QTest::newRow("4 on 4") << 4 << 4 << QByteArrayList();
+}
+
+void ValidationTest::batchesSmallerThanTheRanks() {
+    QFETCH(int, batch);
+    QFETCH(int, ranks);
+    QFETCH(QByteArrayList, expected);
+    const auto parsed =
+        parseExperiment(test::smallExperimentText(), {{"training.batch", std::to_string(batch)},
+                                                      {"parallel.data", std::to_string(ranks)}});
+    QCOMPARE(sentences(parsed.problems), expected);
+}
+
+void ValidationTest::everyNumberOfTheCatalogueIsBounded() {
+    for (const TypeInfo& type : catalogue())
+        for (const FieldInfo& field : type.fields) {
+            const auto refused = [&](Value value) {
+                return misfit(field, value).has_value();
+            };
+            const QByteArray name = QByteArray::fromStdString(type.type + "." + field.name);
+            QVERIFY2(refused(Value(std::string("text"))), name.constData());
+            if (field.kind == FieldKind::Switch)
+                continue;
+            QVERIFY2(refused(Value(true)), name.constData());
+            QVERIFY2(refused(Value(std::nan(""))), name.constData());
+            QVERIFY2(refused(Value(HUGE_VAL)), name.constData());
+            const double below = field.openMinimum ? field.minimum : field.minimum - 1;
+            QVERIFY2(refused(field.kind == FieldKind::Real
+                                 ? Value(below)
+                                 : Value(static_cast<std::int64_t>(below))),
+                     name.constData());
+            if (field.kind != FieldKind::Real)
+                QVERIFY2(refused(Value(std::int64_t{INT64_MAX})), name.constData());
+        }
+}
+
+void ValidationTest::defaultsOfTheCatalogueFit() {
+    for (const TypeInfo& type : catalogue()) {
+        QVERIFY(!type.label.empty() && !type.help.empty());
+        QCOMPARE(findType(type.kind, type.type), &type); // names are unique
+        for (const FieldInfo& field : type.fields) {
+            const QByteArray name = QByteArray::fromStdString(type.type + "." + field.name);
+            QVERIFY2(!field.label.empty(), name.constData());
+            if (field.defaultValue) {
+                const auto wrong = misfit(field, *field.defaultValue);
+                QVERIFY2(!wrong, qPrintable(QString::fromStdString(wrong.value_or(""))));
+            }
+        }
+    }
+}
+
+QTEST_GUILESS_MAIN(ValidationTest)
+#include "tst_validation.moc"
