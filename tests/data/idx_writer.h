@@ -59,6 +59,23 @@ inline bool writeFile(const QString& path, const QByteArray& content) {
     return file.open(QIODevice::WriteOnly) && file.write(content) == content.size();
 }
 
+/// A figure of this process in KiB: "VmHWM" (most memory held) or "VmPeak" (most addresses).
+inline qint64 memoryFigure(const char* name) {
+    QFile file(QStringLiteral("/proc/self/status"));
+    if (!file.open(QIODevice::ReadOnly))
+        return -1;
+    for (const QByteArray& line : file.readAll().split('\n'))
+        if (line.startsWith(name))
+            return line.mid(line.indexOf(':') + 1).trimmed().split(' ').first().toLongLong();
+    return -1;
+}
+
+/// "VmHWM" begins anew from what is held now.
+inline bool resetMostMemoryHeld() {
+    QFile file(QStringLiteral("/proc/self/clear_refs"));
+    return file.open(QIODevice::WriteOnly | QIODevice::Unbuffered) && file.write("5") == 1;
+}
+
 /// The folder of real and broken files, empty if this machine has none.
 inline QString sharedData() {
     return qEnvironmentVariable("TRAINYARD_SHARED_DATA");

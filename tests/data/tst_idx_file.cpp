@@ -18,21 +18,6 @@ using namespace trainyard;
 using namespace trainyard::engine;
 using namespace trainyard::test;
 
-namespace {
-
-/// "VmHWM" or "VmPeak" of this process in KiB.
-qint64 memoryFigure(const char* name) {
-    QFile file(QStringLiteral("/proc/self/status"));
-    if (!file.open(QIODevice::ReadOnly))
-        return -1;
-    for (const QByteArray& line : file.readAll().split('\n'))
-        if (line.startsWith(name))
-            return line.mid(line.indexOf(':') + 1).trimmed().split(' ').first().toLongLong();
-    return -1;
-}
-
-} // namespace
-
 class TestIdxFile : public QObject {
     Q_OBJECT
 

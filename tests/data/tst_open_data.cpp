@@ -73,6 +73,7 @@ private slots:
     void allProblemsAtOnce();
     void wrongSpec();
     void sizesMustAgree();
+    void holdsTheDataOnce();
 
 private:
     spec::FileSet quirkFiles(const char* images, const char* labels) const {
@@ -392,6 +393,28 @@ void TestOpenData::sizesMustAgree() {
     QVERIFY2(sentences.contains(QString::fromUtf8("3 × 5 × 7")) &&
                  sentences.contains(QString::fromUtf8("1 × 5 × 7")),
              qPrintable(sentences));
+}
+
+void TestOpenData::holdsTheDataOnce() {
+    constexpr qint64 kMiB = 1024 * 1024;
+    const QString images = m_folder.filePath(QStringLiteral("large-images"));
+    QVERIFY(writeFile(images, idxHeader(8, {4096, 128, 128})));
+    QFile file(images);
+    QVERIFY(file.resize(file.size() + 64 * kMiB));
+    const QString labels = m_folder.filePath(QStringLiteral("large-labels"));
+    QVERIFY(writeFile(labels, idxHeader(8, {4096}) + QByteArray(4096, '\0')));
+    spec::DataSpec data;
+    data.train = {{"images", images.toStdString()}, {"labels", labels.toStdString()}};
+    data.validationFraction = 0.5;
+    if (!resetMostMemoryHeld())
+        QSKIP("this kernel does not let a process reset its memory figure");
+    const qint64 before = memoryFigure("VmHWM");
+    const DataOutcome outcome = openData(data, 1, 1);
+    QVERIFY2(outcome.problems.empty(), qPrintable(allSentences(outcome.problems)));
+    QCOMPARE(outcome.data.validation->info().samples, 2048);
+    // Reading, statistics and the split together: one copy and little besides.
+    const qint64 taken = memoryFigure("VmHWM") - before;
+    QVERIFY2(taken > 60 * 1024 && taken < 80 * 1024, qPrintable(QString::number(taken)));
 }
 
 QTEST_APPLESS_MAIN(TestOpenData)
