@@ -146,6 +146,8 @@ double Graph::forwardFlops(const Operation& operation) const {
     if (const auto* pool = std::get_if<PoolAttributes>(&operation.attributes))
         return elements(operation.outputs.front()) *
                static_cast<double>(pool->kernelHeight * pool->kernelWidth);
+    if (operation.kind == OperationKind::Flatten)
+        return 0;
     return elements(operation.outputs.empty() ? operation.inputs.front()
                                               : operation.outputs.front());
 }

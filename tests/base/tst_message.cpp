@@ -17,6 +17,7 @@ private slots:
     void fillsIn();
     void insertedTextIsNotLookedThrough();
     void formatAndArgumentsStayApart();
+    void excerptsFitIntoASentence();
 };
 
 void MessageTest::fillsIn_data() {
@@ -61,6 +62,18 @@ void MessageTest::formatAndArgumentsStayApart() {
     QVERIFY(Message().empty());
     QVERIFY(message == Message("Found %1.", {"x"}));
     QVERIFY(message != Message("Found %1.", {"y"}));
+}
+
+void MessageTest::excerptsFitIntoASentence() {
+    QCOMPARE(trainyard::excerpt("plain"), std::string("plain"));
+    QCOMPARE(trainyard::excerpt("", 3), std::string());
+    QCOMPARE(trainyard::excerpt("abcdef", 3), std::string("abc…"));
+    QCOMPARE(trainyard::excerpt("abcdef", 6), std::string("abcdef"));
+    QCOMPARE(trainyard::excerpt("\x1b[31mred\n\x7f"), std::string("?[31mred??"));
+    // Never within a character: "é" is two bytes, the Chinese one three.
+    QCOMPARE(trainyard::excerpt("aéé", 2), std::string("a…"));
+    QCOMPARE(trainyard::excerpt("aéé", 3), std::string("aé…"));
+    QCOMPARE(trainyard::excerpt("训训", 5), std::string("训…"));
 }
 
 QTEST_GUILESS_MAIN(MessageTest)
