@@ -1,0 +1,48 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The curves of several runs over each other: one metric, against step, epoch, samples or time.
+#pragma once
+
+#include "app/models/run_list_model.h"
+#include "ui/plots/plot_widget.h"
+
+#include <QWidget>
+
+class QComboBox;
+class QPushButton;
+class QSlider;
+
+namespace trainyard::ui {
+
+class NumberLabel;
+class Theme;
+
+class CompareView : public QWidget {
+    Q_OBJECT
+public:
+    CompareView(const Theme& theme, app::RunStore& store, app::RunListModel& runs,
+                QWidget* parent = nullptr);
+
+    PlotWidget& plot() { return *m_plot; }
+    /// Reads the compared runs anew.
+    void reload();
+
+private:
+    QWidget* makeToolbar();
+    QString metric() const;
+    app::XAxis xAxis() const;
+
+    const Theme& m_theme;
+    app::RunStore& m_store;
+    app::RunListModel& m_runs;
+    TimeAxis m_axis;
+    PlotWidget* m_plot;
+    QComboBox* m_metric = nullptr;
+    QComboBox* m_unit = nullptr;
+    QSlider* m_smoothing = nullptr;
+    NumberLabel* m_smoothingValue = nullptr;
+    QPushButton* m_logScale = nullptr;
+};
+
+} // namespace trainyard::ui
