@@ -92,7 +92,8 @@ Sparkline Sparkline::unpack(std::string_view bytes) {
     take(bytes, spark.m_finite);
     take(bytes, spark.m_sum);
     spark.m_means.resize(bytes.size() / sizeof(float));
-    std::memcpy(spark.m_means.data(), bytes.data(), spark.m_means.size() * sizeof(float));
+    if (!spark.m_means.empty()) // memcpy takes no null, even for nothing
+        std::memcpy(spark.m_means.data(), bytes.data(), spark.m_means.size() * sizeof(float));
     return spark;
 }
 
