@@ -17,6 +17,10 @@ namespace trainyard::app {
 
 namespace {
 
+// Points and log of a deleted run leave their file piece by piece; readers see none of them from
+// the moment the run is gone from the catalog.
+#define TRAINYARD_STILL_THERE "EXISTS (SELECT 1 FROM main.run WHERE id = ?1) "
+
 /// Readers hardly ever wait in write-ahead mode; the cases left are a file being recovered or
 /// emptied.
 constexpr std::chrono::milliseconds kReaderPatience{2000};
@@ -197,8 +201,9 @@ Result<std::vector<SeriesInfo>> StoreReader::seriesNamed(const QString& metric) 
 
 std::int64_t StoreReader::seriesId(RunId run, int kind, const QString& name, int rank,
                                    const QString& device) {
-    Query rows = m_connection->query("SELECT id FROM points.series WHERE run = ? AND kind = ? "
-                                     "AND name = ? AND rank = ? AND device = ?",
+    Query rows = m_connection->query("SELECT id FROM points.series WHERE run = ?1 AND kind = ?2 "
+                                     "AND name = ?3 AND rank = ?4 AND device = ?5 "
+                                     "AND " TRAINYARD_STILL_THERE,
                                      number(run), kind, name, rank, device);
     return rows.next() ? rows.integer(0) : 0;
 }
@@ -277,10 +282,10 @@ Result<Axes> StoreReader::axes(RunId run) {
 Result<std::vector<DeviceSeries>> StoreReader::deviceSeries(RunId run) {
     return guarded([&]() -> Result<std::vector<DeviceSeries>> {
         std::vector<DeviceSeries> list;
-        Query rows =
-            m_connection->query("SELECT rank, device, name FROM points.series WHERE run = ? "
-                                "AND kind = ? ORDER BY rank, device, name",
-                                number(run), static_cast<int>(SeriesKind::Device));
+        Query rows = m_connection->query(
+            "SELECT rank, device, name FROM points.series WHERE run = ?1 "
+            "AND kind = ?2 AND " TRAINYARD_STILL_THERE "ORDER BY rank, device, name",
+            number(run), static_cast<int>(SeriesKind::Device));
         while (rows.next())
             list.push_back(
                 {static_cast<std::int32_t>(rows.integer(0)), rows.text(1), rows.text(2)});
@@ -305,7 +310,7 @@ Result<std::vector<LogLine>> StoreReader::log(RunId run, std::int64_t afterId, i
         std::vector<LogLine> lines;
         Query rows = m_connection->query(
             "SELECT id, time_us, level, rank, node, format, arguments FROM points.log "
-            "WHERE run = ? AND id > ? ORDER BY id LIMIT ?",
+            "WHERE run = ?1 AND id > ?2 AND " TRAINYARD_STILL_THERE "ORDER BY id LIMIT ?3",
             number(run), afterId, limit);
         while (rows.next())
             lines.push_back(readLogLine(rows));
@@ -318,7 +323,7 @@ Result<std::vector<LogLine>> StoreReader::logTail(RunId run, int limit) {
         std::vector<LogLine> lines;
         Query rows = m_connection->query(
             "SELECT id, time_us, level, rank, node, format, arguments FROM points.log "
-            "WHERE run = ? ORDER BY id DESC LIMIT ?",
+            "WHERE run = ?1 AND " TRAINYARD_STILL_THERE "ORDER BY id DESC LIMIT ?2",
             number(run), limit);
         while (rows.next())
             lines.push_back(readLogLine(rows));

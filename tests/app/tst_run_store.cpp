@@ -461,6 +461,9 @@ void RunStoreTest::deletedRunStaysAway() {
         QVERIFY(!each->reader().run(run).value());
         QVERIFY(each->reader().points(run, u"train_loss"_qs).value().empty());
         QVERIFY(each->reader().seriesOf(run).value().empty());
+        QVERIFY(each->reader().deviceSeries(run).value().empty());
+        QVERIFY(each->reader().log(run).value().empty());
+        QVERIFY(each->reader().logTail(run, 5).value().empty());
         QVERIFY(each->reader().wasDeleted(u"gone"_qs).value());
     }
     QVERIFY(!target->deleteRun(run).ok());

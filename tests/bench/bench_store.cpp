@@ -151,9 +151,12 @@ std::vector<Row> benchCurves() {
     constexpr int kPoints = 1'000'000;
     const QTemporaryDir folder;
     {
+        const auto store = std::move(RunStore::open(folder.path())).value();
         auto opened = std::move(openStoreFiles(folder.path(), std::chrono::seconds(5))).value();
         PointTails tails(*opened.writer);
         for (int run = 1; run <= kRuns; ++run) {
+            if (store->createRun(someRun(run)).value().id != RunId{run})
+                throw std::runtime_error("runs are not numbered from 1");
             Transaction transaction(*opened.writer);
             SeriesTail& tail = tails.open({RunId{run}, SeriesKind::Metric, "train_loss", -1, {}});
             for (int step = 1; step <= kPoints; ++step)
