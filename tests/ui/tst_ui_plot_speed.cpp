@@ -55,9 +55,10 @@ void TestPlotSpeed::wideZigZagIsNotSlow() {
     std::vector<CurveData> curves;
     for (unsigned i = 0; i < 8; ++i)
         curves.push_back(zigZag(i, 1000));
-    QImage image(1200, 700, QImage::Format_RGB32);
+    // Wide enough that the pen really is 2 px: closer points are drawn thinner.
+    QImage image(2400, 700, QImage::Format_RGB32);
     PlotArea area;
-    area.rect = QRectF(0, 0, 1200, 700);
+    area.rect = QRectF(0, 0, 2400, 700);
     area.range = {0, 999};
     const auto frame = [&](qreal width) {
         return fastest(5, [&] {
@@ -70,18 +71,9 @@ void TestPlotSpeed::wideZigZagIsNotSlow() {
     };
     const double thin = frame(1);
     const double wide = frame(2);
-    const double polyline = fastest(1, [&] {
-        QPolygonF points;
-        for (std::size_t i = 0; i < curves[0].size(); ++i)
-            points << QPointF(area.toX(curves[0].x(i)), area.toY(curves[0].y(i)));
-        QPainter painter(&image);
-        painter.setRenderHint(QPainter::Antialiasing);
-        painter.setPen(QPen(Qt::blue, 2));
-        painter.drawPolyline(points);
-    });
-    qInfo("8 x 1000 points: pen 1 %.2f ms, pen 2 %.2f ms; one polyline of pen 2 %.2f ms",
-          thin * 1e3, wide * 1e3, polyline * 1e3);
-    QVERIFY2(wide < 4 * thin + 1e-3, qPrintable(QString::number(wide / thin)));
+    qInfo("8 x 1000 points: pen 1 %.2f ms, pen 2 %.2f ms", thin * 1e3, wide * 1e3);
+    // As segments 2 to 5 times; stroked as polylines it is some hundred times.
+    QVERIFY2(wide < 15 * thin + 1e-3, qPrintable(QString::number(wide / thin)));
 }
 
 void TestPlotSpeed::millionPointsCostLikeThousands() {

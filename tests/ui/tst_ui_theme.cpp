@@ -230,6 +230,13 @@ void TestTheme::styleSheetGrowsWithTheFont() {
         Scheme::Light, 1.5, {});
     QCOMPARE(filled, QStringLiteral("a{margin:-8px 15px;border:1px solid %1;}")
                          .arg(tokenColor(Scheme::Light, Color::Text).name()));
+    // Radii stay within half the height at any size, else corners turn square.
+    QCOMPARE(
+        fillStyleSheet(QStringLiteral("height: 6px; border-radius: 3px;"), Scheme::Light, 1.5, {}),
+        QStringLiteral("height: 9px; border-radius: 4px;"));
+    QCOMPARE(fillStyleSheet(QStringLiteral("width: 10px; border-radius: @sliderRadius@px;"),
+                            Scheme::Light, 16.0 / 13, {}),
+             QStringLiteral("width: 12px; border-radius: 8px;"));
 }
 
 void TestTheme::largerFontGrowsEverything() {

@@ -87,7 +87,7 @@ void CurvePainter::collectPoints(const CurveData& data, std::size_t begin, std::
 
 void CurvePainter::collectColumns(const CurveData& data, std::size_t begin, std::size_t end) {
     const qreal ratio = m_area.pixelRatio;
-    const auto columns = static_cast<std::size_t>(std::lround(m_area.rect.width() * ratio));
+    const std::size_t columns = columnCount();
     const double perColumn = m_area.range.width() / static_cast<double>(columns);
     const std::size_t stride = std::max<std::size_t>(1, (end - begin) / columns);
     const auto row = [&](float y) {
@@ -132,19 +132,65 @@ void CurvePainter::collectColumns(const CurveData& data, std::size_t begin, std:
     }
 }
 
+std::size_t CurvePainter::columnCount() const {
+    return static_cast<std::size_t>(std::lround(m_area.rect.width() * m_area.pixelRatio));
+}
+
+/// For a point or so a pixel: what each column sees of the straight lines between the points.
+void CurvePainter::collectLineColumns(const CurveData& data, std::size_t begin, std::size_t end) {
+    const qreal ratio = m_area.pixelRatio;
+    const auto columns = static_cast<double>(columnCount());
+    m_columns.assign(columnCount(), {});
+    const auto cover = [this](double column, double first, double second) {
+        BandColumn& stroke = m_columns[static_cast<std::size_t>(column)];
+        const int top = static_cast<int>(std::clamp(std::min(first, second), -10000.0, 10000.0));
+        const int bottom =
+            static_cast<int>(std::clamp(std::max(first, second), -10000.0, 10000.0)) + 1;
+        const bool fresh = stroke.bottom <= stroke.top;
+        stroke.top = fresh ? top : std::min(stroke.top, top);
+        stroke.bottom = fresh ? bottom : std::max(stroke.bottom, bottom);
+    };
+    std::optional<QPointF> before;
+    for (std::size_t i = begin; i < end; ++i) {
+        const float value = data.y(i);
+        if (!m_area.values.shows(value)) {
+            before.reset();
+            continue;
+        }
+        const QPointF point((m_area.toX(data.x(i)) - m_area.rect.left()) * ratio,
+                            (m_area.toY(value) - m_area.rect.top()) * ratio);
+        const QPointF from = before.value_or(point);
+        before = point;
+        const double width = point.x() - from.x();
+        const auto rowAt = [&](double x) {
+            return width > 0 ? from.y() + (point.y() - from.y()) * (x - from.x()) / width
+                             : point.y();
+        };
+        const double last = std::min(std::floor(point.x()), columns - 1);
+        for (double column = std::max(0.0, std::floor(from.x())); column <= last; ++column) {
+            const bool upright = width <= 0;
+            cover(column, upright ? from.y() : rowAt(std::max(column, from.x())),
+                  rowAt(std::min(column + 1, point.x())));
+        }
+    }
+}
+
 void CurvePainter::drawRaw(const CurveData& data, const CurveStyle& style) {
     const auto [begin, end] = m_area.seen(data);
     if (begin >= end)
         return;
     const double perPixel = static_cast<double>(end - begin) / m_area.rect.width();
-    if (perPixel <= 2 * m_area.pixelRatio) {
+    if (perPixel <= 0.5) {
         m_lines.clear();
         addGap();
         collectPoints(data, begin, end);
-        strokeSegments(perPixel <= 0.5 ? style : CurveStyle{style.color, 1, {}});
+        strokeSegments(style);
         return;
     }
-    collectColumns(data, begin, end);
+    if (perPixel <= 2 * m_area.pixelRatio)
+        collectLineColumns(data, begin, end);
+    else
+        collectColumns(data, begin, end);
     const QPaintEngine* engine = m_painter.paintEngine();
     if (!engine || engine->type() != QPaintEngine::Raster) {
         drawColumnLines(style.color); // a file wants lines, not pixels
@@ -191,22 +237,27 @@ void CurvePainter::drawSmoothed(const CurveData& data, const SmoothedCurve& smoo
     const std::size_t block = SmoothedCurve::kBlock;
     const bool far = stride >= 4 * block;
     while (begin < end) {
-        std::size_t index = begin;
+        // [begin, next) are the points of one pixel column, or a single one.
+        std::size_t next = begin + 1;
         if (dense) {
             const double column = std::floor((data.x(begin) - m_area.range.low) / perColumn);
             const double edge = m_area.range.low + (column + 1) * perColumn;
-            index = std::max(begin, std::min(end, data.seek(begin, begin + stride, edge)) - 1);
+            next = std::clamp(data.seek(begin, begin + stride, edge), begin + 1, end);
         }
+        std::size_t index = next - 1;
+        float y = 0;
         // From far away a small part of a pixel to the left is as good, and near in memory.
-        const bool useBlock = far && index >= begin + block;
-        if (useBlock)
-            index -= (index + 1) % block;
-        const float y = useBlock ? smoothed.blockEnd(index / block) : smoothed.value(index);
+        if (far && next >= begin + block) {
+            index -= next % block;
+            y = smoothed.blockEnd(index / block);
+        } else {
+            y = smoothed.value(index);
+        }
         if (m_area.values.shows(y))
             addPoint({m_area.toX(data.x(index)), m_area.toY(y)});
         else
             addGap();
-        begin = index + 1;
+        begin = next;
     }
     joinStraightRuns();
     strokeSegments(style);

@@ -76,9 +76,8 @@ class CurvePainter {
 public:
     CurvePainter(QPainter& painter, const PlotArea& area) : m_painter(painter), m_area(area) {}
 
-    /// All points, never thinned out. The closer they lie, the less of the style can be seen: above
-    /// one point in two pixels the pen is 1 px and solid, above two points a pixel it is a band.
-    /// Bands gather in a layer until flushBands().
+    /// All points, never thinned out. Where they lie closer than one in two pixels no style could
+    /// be seen any more: then it is strokes of one pixel, gathered in a layer until flushBands().
     void drawRaw(const CurveData& data, const CurveStyle& style);
     /// At most one point a pixel column; the raw curve behind it holds what that leaves out.
     void drawSmoothed(const CurveData& data, const SmoothedCurve& smoothed,
@@ -93,6 +92,8 @@ public:
 
 private:
     void collectColumns(const CurveData& data, std::size_t begin, std::size_t end);
+    void collectLineColumns(const CurveData& data, std::size_t begin, std::size_t end);
+    std::size_t columnCount() const;
     void drawColumnLines(const QColor& color);
     void collectPoints(const CurveData& data, std::size_t begin, std::size_t end);
     void strokeSegments(const CurveStyle& style);

@@ -18,16 +18,20 @@ QString schemeName(Scheme scheme) {
     return scheme == Scheme::Dark ? QStringLiteral("dark") : QStringLiteral("light");
 }
 
+/// A radius above half the height gives square corners without a word, so radii round down.
 QString scaleSizes(const QString& text, double scale) {
-    static const QRegularExpression size(QStringLiteral("(-?\\d+)px"));
+    static const QRegularExpression size(QStringLiteral("(border-radius: )?(-?\\d+)px"));
     QString result;
     qsizetype done = 0;
     for (auto it = size.globalMatch(text); it.hasNext();) {
         const QRegularExpressionMatch match = it.next();
-        int pixels = match.captured(1).toInt();
-        if (std::abs(pixels) > 2)
-            pixels = static_cast<int>(std::lround(pixels * scale));
-        result += QStringView(text).sliced(done, match.capturedStart() - done);
+        const bool isRadius = match.hasCaptured(1);
+        int pixels = match.captured(2).toInt();
+        if (std::abs(pixels) > 2) {
+            const double grown = pixels * scale;
+            pixels = static_cast<int>(isRadius ? std::floor(grown) : std::round(grown));
+        }
+        result += QStringView(text).sliced(done, match.capturedStart(2) - done);
         result += QString::number(pixels) + QLatin1String("px");
         done = match.capturedEnd();
     }
@@ -103,6 +107,8 @@ QString fillStyleSheet(QString text, Scheme scheme, double scale, const QString&
         fill(tokenName(state) + QLatin1String("Solid"), tone.solid.name());
     }
     text = scaleSizes(text, scale);
+    // Half of the handle with its border, which does not grow.
+    fill(QStringLiteral("sliderRadius"), QString::number((std::lround(10 * scale) + 4) / 2));
     if (iconFolder.isEmpty())
         text.remove(QRegularExpression(QStringLiteral("image: url\\([^)]*\\);")));
     else
