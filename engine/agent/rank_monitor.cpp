@@ -149,10 +149,11 @@ void RankMonitor::takeFrame(spec::Frame frame, std::int64_t nowNs) {
 }
 
 void RankMonitor::takeFailure(spec::Failure failure, std::int64_t nowNs) {
+    if (failure.rank < 0)
+        failure.rank = m_record.rank;
     // Kept back until it is known which rank's failure was the first; the journal gets only one.
     if (m_record.failure) {
-        log(LogLevel::Error,
-            Message("Rank %1: %2", {std::to_string(m_record.rank), failure.sentence()}));
+        log(LogLevel::Error, Message("%1", {failure.sentence()}));
         return;
     }
     m_record.failure = std::move(failure);

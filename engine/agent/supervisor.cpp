@@ -316,8 +316,7 @@ spec::RunState Supervisor::finish() {
     for (const RankRecord& record : records)
         if (record.failure && record.rank != verdict.culprit)
             m_journal->append(spec::Log{spec::LogLevel::Error, record.rank,
-                                        Message("Rank %1: %2", {std::to_string(record.rank),
-                                                                record.failure->sentence()})},
+                                        Message("%1", {record.failure->sentence()})},
                               wallClockNs());
     std::vector<spec::Event> lastEvents;
     if (verdict.failure)
