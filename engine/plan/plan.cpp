@@ -140,6 +140,7 @@ std::uint64_t hashOf(const Plan& plan, const spec::Experiment& experiment) {
     hasher.add(static_cast<std::uint64_t>(plan.worldSize));
     hasher.add(static_cast<std::uint64_t>(plan.data.trainSamples));
     hasher.add(static_cast<std::uint64_t>(plan.data.validationSamples));
+    hasher.add(static_cast<std::uint64_t>(plan.data.classes));
     hasher.add(static_cast<std::uint64_t>(plan.steps));
     for (const graph::ValueInfo& value : plan.graph.values)
         hasher.add(static_cast<std::uint64_t>(value.layout));

@@ -277,15 +277,17 @@ private:
     void touchBackward(OperationId id, int now) {
         const Operation& operation = m_graph.operations[at(id)];
         const graph::OperationTraits& traits = graph::traits(operation.kind);
-        for (const ValueId input : operation.inputs) {
+        std::vector<bool>& adds = m_program.addsToGradient[at(id)];
+        adds.assign(operation.inputs.size(), false);
+        for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+            const ValueId input = operation.inputs[i];
             if (traits.readsInput)
                 m_buffers.touch(at(input), now);
             if (!m_withGradient[at(input)])
                 continue;
-            m_program.addsToGradient[at(id)].push_back(!m_written.insert(input).second);
+            adds[i] = !m_written.insert(input).second;
             m_buffers.touch(m_values + at(input), now);
         }
-        m_program.addsToGradient[at(id)].resize(operation.inputs.size());
         for (const ValueId output : operation.outputs) {
             if (traits.readsOutput)
                 m_buffers.touch(at(output), now);

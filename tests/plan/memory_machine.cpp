@@ -1,0 +1,210 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "tests/plan/memory_machine.h"
+
+#include "engine/program/arena_planner.h"
+
+#include <algorithm>
+
+namespace trainyard::test {
+
+using graph::Operation;
+using graph::OperationId;
+using graph::ValueId;
+using plan::Placement;
+
+namespace {
+
+std::size_t at(std::int32_t id) {
+    return static_cast<std::size_t>(id);
+}
+
+std::size_t blocksOf(std::size_t bytes) {
+    return (bytes + plan::kArenaAlignment - 1) / plan::kArenaAlignment;
+}
+
+bool overlap(const Placement& a, const Placement& b) {
+    return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes &&
+           b.offset < a.offset + a.bytes;
+}
+
+} // namespace
+
+MemoryMachine::MemoryMachine(const plan::Plan& plan, const plan::Program& program)
+    : m_plan(plan), m_graph(plan.graph), m_program(program),
+      m_withGradient(plan::valuesWithGradient(plan.graph)),
+      m_blocks(blocksOf(program.activationBytes)), m_alive(program.instructions.size()) {}
+
+std::string MemoryMachine::run() {
+    for (m_now = 0; m_now < m_program.instructions.size() && m_problem.empty(); ++m_now) {
+        const plan::Instruction& instruction = m_program.instructions[m_now];
+        switch (instruction.opcode) {
+        case plan::Opcode::LoadBatch:
+            load();
+            break;
+        case plan::Opcode::Forward:
+        case plan::Opcode::Inference:
+            forward(instruction.operation);
+            break;
+        case plan::Opcode::Backward:
+            backward(instruction.operation);
+            break;
+        case plan::Opcode::ReduceGradients:
+        case plan::Opcode::ReduceSums:
+        case plan::Opcode::Update:
+            break;
+        }
+    }
+    return m_problem;
+}
+
+std::size_t MemoryMachine::mostAlive() const {
+    return *std::max_element(m_alive.begin(), m_alive.end()) * plan::kArenaAlignment;
+}
+
+void MemoryMachine::load() {
+    write(m_program.values[at(m_graph.input)], bytesOf(m_graph.input), contentOf(m_graph.input));
+}
+
+void MemoryMachine::forward(OperationId id) {
+    const Operation& operation = m_graph.operations[at(id)];
+    const bool mayRunInPlace = graph::traits(operation.kind).mayRunInPlace;
+    for (const ValueId input : operation.inputs)
+        read(m_program.values[at(input)], bytesOf(input), contentOf(input));
+    for (const ValueId output : operation.outputs) {
+        const Placement& place = m_program.values[at(output)];
+        for (const ValueId input : operation.inputs)
+            mayShare(place, m_program.values[at(input)], mayRunInPlace, "its input");
+        mayShare(place, m_program.saved[at(id)], false, "what it saves");
+        write(place, bytesOf(output), contentOf(output));
+    }
+    if (m_program.purpose == plan::Purpose::Training)
+        write(m_program.saved[at(id)], savedBytesOf(id), "saved by " + operation.layer);
+}
+
+void MemoryMachine::backward(OperationId id) {
+    const Operation& operation = m_graph.operations[at(id)];
+    const graph::OperationTraits& traits = graph::traits(operation.kind);
+    read(m_program.saved[at(id)], savedBytesOf(id), "saved by " + operation.layer);
+    std::vector<Placement> reads = {m_program.saved[at(id)]};
+    for (const ValueId output : operation.outputs) {
+        read(m_program.gradients[at(output)], bytesOf(output), gradientOf(output));
+        if (m_gradientParts[output] != gradientsDue(output))
+            fail("the gradient of value " + std::to_string(output) + " is not complete");
+        if (traits.readsOutput) {
+            read(m_program.values[at(output)], bytesOf(output), contentOf(output));
+            reads.push_back(m_program.values[at(output)]);
+        }
+    }
+    for (const ValueId input : operation.inputs)
+        if (traits.readsInput) {
+            read(m_program.values[at(input)], bytesOf(input), contentOf(input));
+            reads.push_back(m_program.values[at(input)]);
+        }
+    for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+        const ValueId input = operation.inputs[i];
+        if (!m_withGradient[at(input)])
+            continue;
+        const Placement& place = m_program.gradients[at(input)];
+        for (const Placement& other : reads)
+            mayShare(place, other, false, "what its backward reads");
+        for (const ValueId output : operation.outputs)
+            mayShare(place, m_program.gradients[at(output)], traits.mayRunInPlace,
+                     "its output's gradient");
+        const bool adds = m_program.addsToGradient[at(id)][i];
+        if (adds != (m_gradientParts[input] > 0))
+            fail("the first gradient must be written, the others added");
+        if (adds)
+            read(place, bytesOf(input), gradientOf(input));
+        ++m_gradientParts[input];
+        write(place, bytesOf(input), gradientOf(input));
+    }
+}
+
+void MemoryMachine::read(const Placement& place, std::size_t bytes, const Content& content) {
+    if (place.bytes < bytes)
+        fail(content + " has too little room");
+    for (std::size_t i = 0; i < blocksOf(bytes) && m_problem.empty(); ++i) {
+        Block& block = m_blocks[place.offset / plan::kArenaAlignment + i];
+        if (block.content != content)
+            fail("expected " + content + ", found " + block.content);
+        // It was alive from then to now.
+        for (std::size_t when = block.writtenAt; when <= m_now; ++when)
+            ++m_alive[when];
+        block.writtenAt = m_now + 1;
+    }
+}
+
+void MemoryMachine::write(const Placement& place, std::size_t bytes, const Content& content) {
+    if (place.bytes < bytes || place.offset + place.bytes > m_program.activationBytes)
+        fail(content + " has too little room");
+    for (std::size_t i = 0; i < blocksOf(bytes) && m_problem.empty(); ++i) {
+        Block& block = m_blocks[place.offset / plan::kArenaAlignment + i];
+        // Read and written by the same instruction: counted once.
+        const bool countedNow = block.writtenAt == m_now + 1;
+        block = {content, countedNow ? m_now + 1 : m_now};
+    }
+}
+
+void MemoryMachine::mayShare(const Placement& a, const Placement& b, bool inPlace,
+                             const std::string& what) {
+    if (overlap(a, b) && !(inPlace && a.offset == b.offset))
+        fail("it writes over " + what);
+}
+
+std::size_t MemoryMachine::bytesOf(ValueId value) const {
+    const graph::ValueInfo& info = m_graph.values[at(value)];
+    return static_cast<std::size_t>(storedElements(info.shape, info.layout) *
+                                    m_program.rows.count) *
+           trainyard::bytesOf(m_plan.type);
+}
+
+std::size_t MemoryMachine::savedBytesOf(OperationId id) const {
+    const Operation& operation = m_graph.operations[at(id)];
+    const int each = graph::traits(operation.kind).savedBytesPerElement;
+    if (each == 0 || !m_withGradient[at(operation.inputs.front())])
+        return 0;
+    return bytesOf(operation.outputs.front()) / trainyard::bytesOf(m_plan.type) *
+           static_cast<std::size_t>(each);
+}
+
+bool MemoryMachine::sameBytes(const Operation& operation) const {
+    return operation.kind == graph::OperationKind::Flatten &&
+           m_graph.values[at(operation.inputs.front())].layout ==
+               m_graph.values[at(operation.outputs.front())].layout;
+}
+
+/// A flatten gives its input's bytes on.
+MemoryMachine::Content MemoryMachine::contentOf(ValueId value) const {
+    OperationId producer = m_graph.values[at(value)].producer;
+    while (producer >= 0 && sameBytes(m_graph.operations[at(producer)])) {
+        value = m_graph.operations[at(producer)].inputs.front();
+        producer = m_graph.values[at(value)].producer;
+    }
+    return "value " + std::to_string(value);
+}
+
+/// With the number of parts that are summed up in it; a flatten with one reader gives it on.
+MemoryMachine::Content MemoryMachine::gradientOf(ValueId value) const {
+    const auto parts = m_gradientParts.find(value);
+    return "gradient of value " + std::to_string(value) + " with " +
+           std::to_string(parts == m_gradientParts.end() ? 0 : parts->second) + " parts";
+}
+
+/// Consumers whose backward gives a gradient; all of them, as the value has one.
+std::size_t MemoryMachine::gradientsDue(ValueId value) const {
+    return m_graph.values[at(value)].consumers.size();
+}
+
+void MemoryMachine::fail(const std::string& what) {
+    if (!m_problem.empty())
+        return;
+    const plan::Instruction& instruction = m_program.instructions[m_now];
+    m_problem =
+        "instruction " + std::to_string(m_now) + ", " + std::string(plan::name(instruction.opcode));
+    if (instruction.operation >= 0)
+        m_problem += " of " + m_graph.operations[at(instruction.operation)].layer;
+    m_problem += ": " + what;
+}
+
+} // namespace trainyard::test

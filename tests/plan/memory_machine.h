@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// MemoryMachine: walks a program and only keeps track of what lies where. Every read must find what
+// was last meant to be there, so an arena in which two live buffers overlap, a lost gradient or an
+// in-place result over bytes that are still needed shows up, whatever the kernels do.
+#pragma once
+
+#include "engine/program/program.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace trainyard::test {
+
+class MemoryMachine {
+public:
+    MemoryMachine(const plan::Plan& plan, const plan::Program& program);
+
+    /// Empty when all is well, else what was read, by which instruction, and what lay there.
+    std::string run();
+
+    /// Bytes that still have to be read at the instruction where these are most: no arena can be
+    /// smaller. Known after run().
+    std::size_t mostAlive() const;
+
+private:
+    using Content = std::string;
+
+    void load();
+    void forward(graph::OperationId id);
+    void backward(graph::OperationId id);
+    void read(const plan::Placement& place, std::size_t bytes, const Content& content);
+    void write(const plan::Placement& place, std::size_t bytes, const Content& content);
+    void mayShare(const plan::Placement& a, const plan::Placement& b, bool inPlace,
+                  const std::string& what);
+    std::size_t bytesOf(graph::ValueId value) const;
+    std::size_t savedBytesOf(graph::OperationId id) const;
+    Content contentOf(graph::ValueId value) const;
+    Content gradientOf(graph::ValueId value) const;
+    std::size_t gradientsDue(graph::ValueId value) const;
+    bool sameBytes(const graph::Operation& operation) const;
+    void fail(const std::string& what);
+
+    const plan::Plan& m_plan;
+    const graph::Graph& m_graph;
+    const plan::Program& m_program;
+    std::vector<bool> m_withGradient;
+    std::size_t m_now = 0;
+    std::string m_problem;
+    struct Block {
+        Content content;
+        std::size_t writtenAt = 0;
+    };
+    std::vector<Block> m_blocks; ///< one per 64 bytes
+    std::map<graph::ValueId, std::size_t> m_gradientParts;
+    std::vector<std::size_t> m_alive; ///< blocks per instruction
+};
+
+} // namespace trainyard::test
