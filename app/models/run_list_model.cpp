@@ -16,6 +16,11 @@ namespace {
 const QString kAccuracy = QString::fromLatin1(spec::metric::kValidationAccuracy);
 const QString kLoss = QString::fromLatin1(spec::metric::kValidationLoss);
 
+bool isFigure(int column) {
+    return column == RunListModel::AccuracyColumn || column == RunListModel::LossColumn ||
+           column == RunListModel::RanksColumn || column == RunListModel::DurationColumn;
+}
+
 bool isKnown(const QVariant& value) {
     if (!value.isValid())
         return false;
@@ -226,6 +231,8 @@ QVariant RunListModel::data(const QModelIndex& index, int role) const {
     switch (role) {
     case Qt::DisplayRole:
         return display(record, index.column());
+    case Qt::TextAlignmentRole:
+        return headerData(index.column(), Qt::Horizontal, role);
     case Qt::CheckStateRole:
         if (index.column() != ComparedColumn)
             return {};
@@ -259,7 +266,11 @@ bool RunListModel::setData(const QModelIndex& index, const QVariant& value, int 
 }
 
 QVariant RunListModel::headerData(int section, Qt::Orientation orientation, int role) const {
-    if (orientation != Qt::Horizontal || role != Qt::DisplayRole)
+    if (orientation != Qt::Horizontal)
+        return {};
+    if (role == Qt::TextAlignmentRole)
+        return int(Qt::AlignVCenter | (isFigure(section) ? Qt::AlignRight : Qt::AlignLeft));
+    if (role != Qt::DisplayRole)
         return {};
     switch (section) {
     case NumberColumn:

@@ -18,7 +18,7 @@
 namespace trainyard::app {
 
 /// Number of a run in this store. Never used again after the run is deleted.
-enum class RunId : std::int64_t {};
+enum class RunId : qint64 {}; // as signals can carry it
 
 enum class RunStatus {
     Created, ///< recorded, nothing heard of it yet

@@ -192,6 +192,12 @@ private:
         schedule.trainSamples = m_plan.data.trainSamples;
         schedule.validationSamples = m_plan.data.validationSamples;
         m_environment.events.send(schedule);
+        log(spec::LogLevel::Info,
+            {"%1 training and %2 validation samples, %3 parameters, %4 steps.",
+             {grouped(schedule.trainSamples), grouped(schedule.validationSamples),
+              grouped(m_plan.graph.parameterElements()), grouped(schedule.steps)}});
+        log(spec::LogLevel::Info,
+            {"Computing with %1 on %2 ranks.", {m_backend->name(), grouped(m_plan.worldSize)}});
         m_environment.events.send(spec::StateChanged{spec::RunState::Running, {}});
     }
 
@@ -347,8 +353,18 @@ private:
             metrics.values = {{spec::metric::kValidationLoss, m_validationLoss},
                               {spec::metric::kValidationAccuracy, m_validationAccuracy}};
             m_environment.events.send(metrics);
+            logValidation(step);
         }
         setPhase(RankPhase::Training);
+    }
+
+    void logValidation(std::int64_t step) {
+        const bool best = m_validationAccuracy > m_bestAccuracy;
+        m_bestAccuracy = std::max(m_bestAccuracy, m_validationAccuracy);
+        log(spec::LogLevel::Info,
+            {best ? "Validation at step %1: loss %2, accuracy %3, best so far."
+                  : "Validation at step %1: loss %2, accuracy %3.",
+             {grouped(step), rounded(m_validationLoss, 4), rounded(m_validationAccuracy, 4)}});
     }
 
     void summarize(std::int64_t steps, const SpeedMeter& speed) {
@@ -378,6 +394,7 @@ private:
     double m_trainLoss = 0;
     double m_validationLoss = -1; ///< below 0: not validated yet
     double m_validationAccuracy = 0;
+    double m_bestAccuracy = -1;
     double m_seconds = 0;
 };
 

@@ -40,7 +40,8 @@ CompareView::CompareView(const Theme& theme, app::RunStore& store, app::RunListM
 }
 
 QWidget* CompareView::makeToolbar() {
-    auto* bar = new QWidget;
+    auto* bar = new QFrame;
+    bar->setProperty("region", QStringLiteral("surface"));
     bar->setFixedHeight(m_theme.px(40));
     m_metric = new QComboBox;
     m_metric->setObjectName(QStringLiteral("compareMetric"));

@@ -83,7 +83,7 @@ HistoryPage::HistoryPage(const Theme& theme, app::RunStore& store, app::RunListM
 
 QWidget* HistoryPage::makeHeader() {
     auto* header = new QFrame;
-    header->setObjectName(QStringLiteral("pageHeader"));
+    header->setProperty("region", QStringLiteral("pageHeader"));
     header->setFixedHeight(m_theme.px(height::kPageHeader));
     auto* title = new TextLabel(m_theme, TypeStyle::Title);
     title->setText(tr("History"));
@@ -168,8 +168,8 @@ void HistoryPage::updateActions() {
     const int all = m_runs.rowCount();
     const int shown = m_filtered.rowCount();
     m_stack->setCurrentIndex(all > 0 ? 1 : 0);
-    m_count->setText(shown == all ? tr("%n run(s)", nullptr, all)
-                                  : tr("%1 of %n run(s)", nullptr, all).arg(formatCount(shown)));
+    m_count->setText(shown == all ? tr("%1 in all").arg(formatCount(all))
+                                  : tr("%1 of %2").arg(formatCount(shown), formatCount(all)));
     const bool chosen = currentRun().has_value();
     for (QPushButton* button : {m_open, m_clone, m_export, m_delete})
         button->setEnabled(chosen);

@@ -23,9 +23,8 @@ namespace {
 constexpr int kCheckSize = 14;
 constexpr int kSlotWidth = 28;
 
-bool isNumber(int column) {
-    return column == RunListModel::AccuracyColumn || column == RunListModel::LossColumn ||
-           column == RunListModel::RanksColumn || column == RunListModel::DurationColumn;
+bool isNumber(const QModelIndex& index) {
+    return index.data(Qt::TextAlignmentRole).toInt() & Qt::AlignRight;
 }
 
 } // namespace
@@ -152,9 +151,9 @@ void RunDelegate::paintText(QPainter& painter, const QRect& rect, const QModelIn
     const Color color =
         unknown || index.column() == RunListModel::NumberColumn ? Color::Text3 : Color::Text;
     painter.setPen(m_theme.color(color));
-    if (isNumber(index.column()) || index.column() == RunListModel::NumberColumn ||
+    if (isNumber(index) || index.column() == RunListModel::NumberColumn ||
         index.column() == RunListModel::StartedColumn) {
-        const Qt::Alignment side = isNumber(index.column()) ? Qt::AlignRight : Qt::AlignLeft;
+        const Qt::Alignment side = isNumber(index) ? Qt::AlignRight : Qt::AlignLeft;
         m_theme.numbers(TypeStyle::Body).draw(painter, rect, side | Qt::AlignVCenter, text);
         return;
     }

@@ -38,7 +38,7 @@ QString levelWord(spec::LogLevel level) {
 } // namespace
 
 LogView::LogView(const Theme& theme, QWidget* parent)
-    : QWidget(parent), m_theme(theme), m_level(new QComboBox), m_lines(new QPlainTextEdit) {
+    : QFrame(parent), m_theme(theme), m_level(new QComboBox), m_lines(new QPlainTextEdit) {
     auto* title = new TextLabel(theme, TypeStyle::Strong);
     title->setText(tr("Log"));
     m_level->addItem(tr("All lines"), static_cast<int>(spec::LogLevel::Debug));
@@ -49,6 +49,7 @@ LogView::LogView(const Theme& theme, QWidget* parent)
     setCompact(m_level);
     connect(m_level, &QComboBox::currentIndexChanged, this, &LogView::rebuild);
     m_lines->setReadOnly(true);
+    m_lines->setProperty("plain", true);
     m_lines->setFrameShape(QFrame::NoFrame);
     m_lines->setMaximumBlockCount(kMostLines);
     m_lines->setLineWrapMode(QPlainTextEdit::WidgetWidth);
@@ -68,6 +69,7 @@ LogView::LogView(const Theme& theme, QWidget* parent)
     head->setContentsMargins(space::kL, space::kS, space::kL, space::kXs);
     head->addWidget(title, 1);
     head->addWidget(m_level);
+    setProperty("region", QStringLiteral("surface"));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);

@@ -7,7 +7,7 @@
 
 #include "app/models/run_curves.h"
 
-#include <QWidget>
+#include <QFrame>
 
 class QComboBox;
 class QPlainTextEdit;
@@ -16,7 +16,7 @@ namespace trainyard::ui {
 
 class Theme;
 
-class LogView : public QWidget {
+class LogView : public QFrame {
     Q_OBJECT
 public:
     explicit LogView(const Theme& theme, QWidget* parent = nullptr);

@@ -79,16 +79,19 @@ MonitorPage::MonitorPage(const Theme& theme, app::RunStore& store, app::RunListM
 
 QWidget* MonitorPage::makeHeader() {
     auto* header = new QFrame;
-    header->setObjectName(QStringLiteral("pageHeader"));
+    header->setProperty("region", QStringLiteral("pageHeader"));
     header->setFixedHeight(m_theme.px(height::kPageHeader));
     m_state = new StateChip(m_theme);
     m_name = new TextLabel(m_theme, TypeStyle::Title);
     m_number = new TextLabel(m_theme, TypeStyle::Body, Color::Text3);
     m_chooser = makeButton(m_theme, ButtonKind::Icon, tr("Show another run"),
                            QStringLiteral("chevron-down"));
-    auto* menu = new QMenu(m_chooser);
-    connect(menu, &QMenu::aboutToShow, this, &MonitorPage::fillRunMenu);
-    m_chooser->setMenu(menu);
+    m_chooser->setObjectName(QStringLiteral("runChooser"));
+    m_runMenu = new QMenu(m_chooser);
+    connect(m_chooser, &QPushButton::clicked, this, [this] {
+        fillRunMenu();
+        m_runMenu->popup(m_chooser->mapToGlobal(QPoint(0, m_chooser->height())));
+    });
     m_clone = makeButton(m_theme, ButtonKind::Normal, tr("Clone"), QStringLiteral("copy"));
     m_clone->setToolTip(tr("Compose a new experiment from this run's frozen copy"));
     m_stop = makeButton(m_theme, ButtonKind::Danger, tr("Stop"), QStringLiteral("stop"));
@@ -159,7 +162,8 @@ QWidget* MonitorPage::makeBody() {
     m_view = new RunCurveView(m_theme);
     m_log = new LogView(m_theme);
     m_log->setMinimumWidth(200);
-    auto* left = new QWidget;
+    auto* left = new QFrame;
+    left->setProperty("region", QStringLiteral("surface"));
     auto* column = new QVBoxLayout(left);
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
@@ -297,14 +301,13 @@ void MonitorPage::updateBanner(const app::RunRecord& record) {
 }
 
 void MonitorPage::fillRunMenu() {
-    QMenu* menu = m_chooser->menu();
-    menu->clear();
+    m_runMenu->clear();
     int shown = 0;
     for (const app::RunRecord& record : m_runs.records()) {
         if (shown++ == kRunsInMenu)
             break;
         const app::RunId id = record.id;
-        QAction* action = menu->addAction(
+        QAction* action = m_runMenu->addAction(
             m_theme.icon(QString(tokenName(stateOf(record.status))), stateOf(record.status)),
             tr("#%1  %2").arg(static_cast<qint64>(id)).arg(record.name));
         connect(action, &QAction::triggered, this, [this, id] { showRun(id); });

@@ -15,7 +15,7 @@
 #include <optional>
 
 class QComboBox;
-class QLabel;
+class QMenu;
 class QPushButton;
 class QSlider;
 class QSplitter;
@@ -83,6 +83,7 @@ private:
     TextLabel* m_name;
     TextLabel* m_number;
     QPushButton* m_chooser;
+    QMenu* m_runMenu;
     QPushButton* m_clone;
     QPushButton* m_stop;
     RunHeader* m_header;
