@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <filesystem>
 #include <new>
 #include <unistd.h>
 
@@ -155,9 +156,12 @@ private:
         if (options.worldSize == 1)
             return makeSingleCommunicator();
         const bool gloo = m_experiment.parallel.transport == "gloo" || m_environment.segmentFd < 0;
-        if (gloo)
-            return makeGlooCommunicator(options, m_environment.runFolder + "/rendezvous",
-                                        "127.0.0.1");
+        if (gloo) {
+            const std::string folder = m_environment.runFolder + "/rendezvous";
+            std::error_code failed;
+            std::filesystem::create_directory(folder, failed); // another rank may have been first
+            return makeGlooCommunicator(options, folder, "127.0.0.1");
+        }
         return makeSharedMemoryCommunicator(options, m_environment.segmentFd);
     }
 
