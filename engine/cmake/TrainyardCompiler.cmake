@@ -34,8 +34,8 @@ endif()
 # Hardening of the standard library and glibc; costs little and turns silent faults into stops.
 if(CMAKE_BUILD_TYPE STREQUAL "Debug")
     target_compile_definitions(trainyard_compiler INTERFACE _GLIBCXX_ASSERTIONS)
-else()
-    target_compile_definitions(trainyard_compiler INTERFACE $<$<NOT:$<BOOL:${TRAINYARD_SANITIZE}>>:_FORTIFY_SOURCE=2>)
+elseif(NOT TRAINYARD_SANITIZE)
+    target_compile_definitions(trainyard_compiler INTERFACE _FORTIFY_SOURCE=2)
 endif()
 
 # Qt's stricter rules, for the targets that use Qt.
