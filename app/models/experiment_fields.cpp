@@ -10,6 +10,7 @@
 
 #include <QCoreApplication>
 
+#include <algorithm>
 #include <limits>
 
 namespace trainyard::app {
@@ -83,7 +84,7 @@ std::vector<EditorField> makeFixedFields() {
         {"parallel.data", whole("data", "CPU ranks", 1, 1024, "Processes that share each batch."),
          ""},
         {"parallel.transport",
-         choice("transport", "Gradients travel by", {"auto", "shared_memory", "gloo"},
+         choice("transport", "Transport", {"auto", "shared_memory", "gloo"},
                 "Auto: shared memory inside one computer."),
          ""},
     };
@@ -193,6 +194,18 @@ QString fieldLabel(const spec::Experiment& experiment, std::string_view path) {
         if (field.path == path)
             return catalogueText(field.info.label);
     return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
+}
+
+QString choiceText(const std::string& choice) {
+    for (const spec::TypeInfo& type : spec::catalogue())
+        if (type.type == choice)
+            return catalogueText(type.label);
+    std::string words = choice;
+    std::replace(words.begin(), words.end(), '_', ' ');
+    const bool isName = words.find_first_of("0123456789") != std::string::npos; // "fp32"
+    if (!isName && !words.empty() && words.front() >= 'a' && words.front() <= 'z')
+        words.front() = static_cast<char>(words.front() - 'a' + 'A');
+    return catalogueText(words);
 }
 
 QString argumentsText(const spec::LayerSpec& layer) {

@@ -35,6 +35,10 @@ std::vector<EditorField> scheduleFields(const spec::Experiment& experiment);
 /// What people call the value at this path, in their language: "Batch", "Filters of conv1".
 QString fieldLabel(const spec::Experiment& experiment, std::string_view path);
 
+/// A choice or type of a file as a word for people: "shared_memory" -> "Shared memory"; types of
+/// the catalogue have their label.
+QString choiceText(const std::string& choice);
+
 /// What stands beside the name of a layer: "3 × 3, 32, /2".
 QString argumentsText(const spec::LayerSpec& layer);
 

@@ -9,6 +9,8 @@
 #include "app/models/problem_place.h"
 #include "engine/spec/catalogue.h"
 
+#include <QMimeData>
+
 #include <algorithm>
 
 namespace trainyard::app {
@@ -30,6 +32,20 @@ QString textOrNone(const Shape& shape) {
 QString classesText(std::int64_t classes) {
     return classes == 1 ? LayerListModel::tr("one class")
                         : LayerListModel::tr("%n classes", nullptr, static_cast<int>(classes));
+}
+
+/// Layers of this group of the catalogue stand in one block with what they work on.
+constexpr std::string_view kJoiningCategory = "Normalise and activate";
+
+/// A row of this list, as a number.
+QString rowMime() {
+    return QStringLiteral("application/x-trainyard-layer-row");
+}
+
+/// What the layer takes instead of `input`.
+QString wantedText(const LayerSpec& layer, const Shape& input) {
+    return accepts(layer, {elementCount(input)}) ? LayerListModel::tr("vector")
+                                                 : LayerListModel::tr("picture");
 }
 
 template <class T>
@@ -94,21 +110,16 @@ int LayerListModel::layerAt(int row) const {
     return row > 0 && row < lossRow() ? row - 1 : -1;
 }
 
-QHash<int, QByteArray> LayerListModel::roleNames() const {
-    return {{Qt::DisplayRole, "display"},
-            {NodeRole, "node"},
-            {IdRole, "id"},
-            {TypeRole, "type"},
-            {LabelRole, "label"},
-            {IconRole, "icon"},
-            {ArgumentsRole, "arguments"},
-            {InputShapeRole, "inputShape"},
-            {OutputShapeRole, "outputShape"},
-            {ParametersRole, "parameters"},
-            {FlopsRole, "flops"},
-            {KeepsShapeRole, "keepsShape"},
-            {ProblemRole, "problem"},
-            {BadInputRole, "badInput"}};
+std::string LayerListModel::pathOf(int row) const {
+    switch (nodeAt(row)) {
+    case Node::Input:
+        return "model.input.shape";
+    case Node::Loss:
+        return "model.loss";
+    case Node::Layer:
+        break;
+    }
+    return layerPath(layerAt(row));
 }
 
 QVariant LayerListModel::data(const QModelIndex& index, int role) const {
@@ -139,12 +150,14 @@ QVariant LayerListModel::data(const QModelIndex& index, int role) const {
         return orNone(row.parameters);
     case FlopsRole:
         return orNone(row.flops);
-    case KeepsShapeRole:
-        return row.keepsShape;
+    case JoinsBlockRole:
+        return row.joinsBlock;
     case ProblemRole:
         return row.problem;
     case BadInputRole:
         return row.badInput;
+    case WantedRole:
+        return row.wanted;
     default:
         return {};
     }
@@ -211,7 +224,8 @@ LayerListModel::Row LayerListModel::layerRow(int layer) const {
     row.outputShape = textOrNone(shapes->output);
     row.parameters = shapes->parameters;
     row.flops = shapes->flops;
-    row.keepsShape = oneInput && shapes->inputs.front() == shapes->output;
+    row.joinsBlock = layer > 0 && type && type->category == kJoiningCategory && oneInput &&
+                     shapes->inputs.front() == shapes->output;
     return row;
 }
 
@@ -224,6 +238,13 @@ void LayerListModel::readProblem(Row& row, int index) const {
         const bool ofEdge = row.node == Node::Layer && !row.inputShape.isEmpty() &&
                             row.outputShape.isEmpty() && fieldOfLayerPath(problem.where).empty();
         row.badInput = ofEdge || (row.node == Node::Loss && !row.inputShape.isEmpty());
+        if (ofEdge) {
+            const auto layer = static_cast<std::size_t>(index - 1);
+            row.wanted = wantedText(m_document.experiment().model.layers[layer],
+                                    m_document.analysis().layers[layer].inputs.front());
+        } else if (row.badInput) {
+            row.wanted = tr("one score per class");
+        }
         return;
     }
 }
@@ -241,14 +262,60 @@ QString LayerListModel::describe(const Row& row) {
     return text;
 }
 
+// --- drag and drop ---
+
+QString LayerListModel::typeMime() {
+    return QStringLiteral("application/x-trainyard-layer-type");
+}
+
+QStringList LayerListModel::mimeTypes() const {
+    return {typeMime(), rowMime()};
+}
+
+Qt::ItemFlags LayerListModel::flags(const QModelIndex& index) const {
+    if (!index.isValid())
+        return Qt::ItemIsDropEnabled; // between rows
+    Qt::ItemFlags flags = Qt::ItemIsEnabled | Qt::ItemIsSelectable;
+    if (nodeAt(index.row()) == Node::Layer)
+        flags |= Qt::ItemIsDragEnabled;
+    return flags;
+}
+
+QMimeData* LayerListModel::mimeData(const QModelIndexList& indexes) const {
+    auto* data = new QMimeData;
+    if (!indexes.isEmpty())
+        data->setData(rowMime(), QByteArray::number(indexes.front().row()));
+    return data;
+}
+
+bool LayerListModel::canDropMimeData(const QMimeData* data, Qt::DropAction, int row, int,
+                                     const QModelIndex& parent) const {
+    return !parent.isValid() && row > 0 && row <= lossRow() &&
+           (data->hasFormat(typeMime()) || data->hasFormat(rowMime()));
+}
+
+bool LayerListModel::dropMimeData(const QMimeData* data, Qt::DropAction action, int row, int column,
+                                  const QModelIndex& parent) {
+    if (!canDropMimeData(data, action, row, column, parent))
+        return false;
+    const QByteArray type = data->data(typeMime());
+    emit dropped(type.isEmpty() ? moveLayerBefore(data->data(rowMime()).toInt(), row)
+                                : insertBefore(row, type.toStdString()));
+    return true;
+}
+
 // --- commands ---
 
 int LayerListModel::insertAfter(int row, const std::string& type) {
+    return insertBefore(row + 1, type);
+}
+
+int LayerListModel::insertBefore(int beforeRow, const std::string& type) {
     const int layers = static_cast<int>(m_document.experiment().model.layers.size());
-    const int at = std::clamp(row, 0, layers);
+    const int at = std::clamp(beforeRow - 1, 0, layers);
     const spec::TypeInfo* info = spec::findType(spec::Kind::Layer, type);
     if (!info)
-        return row;
+        return beforeRow;
     const DataFacts* facts = m_document.dataFacts();
     m_document.edit(tr("Add %1").arg(catalogueText(info->label)), [&](Experiment& experiment) {
         spec::ModelSpec& model = experiment.model;

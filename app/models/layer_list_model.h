@@ -31,20 +31,36 @@ public:
         OutputShapeRole, ///< of the input: the shape the model takes
         ParametersRole,  ///< count; invalid where not known
         FlopsRole,       ///< forward, one sample; invalid where not known
-        KeepsShapeRole,  ///< takes one input and gives the same shape
+        JoinsBlockRole,  ///< only normalises or activates what the row above gives
         ProblemRole,     ///< the first problem of this node as a sentence, without the cure
-        BadInputRole     ///< what comes in does not fit: the edge above is wrong
+        BadInputRole,    ///< what comes in does not fit: the edge above is wrong
+        WantedRole       ///< with a bad input: what it takes, "vector"
     };
 
     explicit LayerListModel(ExperimentDocument& document, QObject* parent = nullptr);
 
     int rowCount(const QModelIndex& parent = {}) const override;
     QVariant data(const QModelIndex& index, int role = Qt::DisplayRole) const override;
-    QHash<int, QByteArray> roleNames() const override;
+
+    /// Layers can be dragged to another place; a type dragged from the palette becomes a new layer.
+    Qt::ItemFlags flags(const QModelIndex& index) const override;
+    Qt::DropActions supportedDropActions() const override {
+        return Qt::CopyAction | Qt::MoveAction;
+    }
+    QStringList mimeTypes() const override;
+    QMimeData* mimeData(const QModelIndexList& indexes) const override;
+    bool canDropMimeData(const QMimeData* data, Qt::DropAction action, int row, int column,
+                         const QModelIndex& parent) const override;
+    bool dropMimeData(const QMimeData* data, Qt::DropAction action, int row, int column,
+                      const QModelIndex& parent) override;
+    /// The type of a layer, as a text.
+    static QString typeMime();
 
     Node nodeAt(int row) const;
     /// Index in the model's layers; -1 for input and loss.
     int layerAt(int row) const;
+    /// The path that problems of the node name: "model.layers[2]".
+    std::string pathOf(int row) const;
     static int rowOfLayer(int layer) { return layer + 1; }
     int lossRow() const { return static_cast<int>(m_rows.size()) - 1; }
 
@@ -57,18 +73,24 @@ public:
     void moveLayer(int row, int by);
     /// Moves to before the row `beforeRow`. Returns the row afterwards.
     int moveLayerBefore(int row, int beforeRow);
+    /// Before the row `beforeRow`; returns the row it has then.
+    int insertBefore(int beforeRow, const std::string& type);
     int duplicateLayer(int row);
     void renameLayer(int row, const QString& id);
+
+signals:
+    /// A drop has put a layer into this row.
+    void dropped(int row);
 
 private:
     /// What the views have been told of a row. Kept, because while rows come and go the document is
     /// already ahead.
     struct Row {
         Node node = Node::Layer;
-        QString id, type, label, icon, arguments, inputShape, outputShape, problem;
+        QString id, type, label, icon, arguments, inputShape, outputShape, problem, wanted;
         std::optional<qlonglong> parameters;
         std::optional<double> flops;
-        bool keepsShape = false;
+        bool joinsBlock = false;
         bool badInput = false;
     };
 

@@ -7,6 +7,7 @@
 #include "app/models/model_edit.h"
 
 #include <QAbstractItemModelTester>
+#include <QMimeData>
 #include <QSignalSpy>
 #include <QTest>
 
@@ -60,6 +61,7 @@ private slots:
     void duplicatesAndRenames();
     void removedLayersAreSteppedOver();
     void namedInputsFollow();
+    void dragsAndDrops();
     void onlyTheChangedRowsAreTold();
     void survivesRandomEdits();
 
@@ -106,8 +108,8 @@ void LayerListModelTest::describesEachNode() {
     QCOMPARE(text(1, LayerListModel::InputShapeRole), QStringLiteral("1 × 28 × 28"));
     QCOMPARE(text(1, LayerListModel::OutputShapeRole), QStringLiteral("16 × 26 × 26"));
     QCOMPARE(m_model->index(1).data(LayerListModel::ParametersRole).toLongLong(), 16 * 9 + 16);
-    QVERIFY(m_model->index(2).data(LayerListModel::KeepsShapeRole).toBool());
-    QVERIFY(!m_model->index(3).data(LayerListModel::KeepsShapeRole).toBool());
+    QVERIFY(m_model->index(2).data(LayerListModel::JoinsBlockRole).toBool());
+    QVERIFY(!m_model->index(3).data(LayerListModel::JoinsBlockRole).toBool());
     QCOMPARE(text(5, LayerListModel::LabelRole), QStringLiteral("Cross-entropy"));
     QCOMPARE(text(5, LayerListModel::ArgumentsRole), QStringLiteral("10 classes"));
     QCOMPARE(text(1, Qt::DisplayRole),
@@ -141,6 +143,11 @@ void LayerListModelTest::badEdges() {
     QCOMPARE(text(3, LayerListModel::ProblemRole),
              QStringLiteral("dense needs a vector; it gets 16 × 26 × 26."));
     QCOMPARE(text(3, LayerListModel::OutputShapeRole), QString());
+    QCOMPARE(text(3, LayerListModel::WantedRole), QStringLiteral("vector"));
+    m_model->insertAfter(0, "flatten"); // now the convolution gets a vector
+    QVERIFY(m_model->index(2).data(LayerListModel::BadInputRole).toBool());
+    QCOMPARE(text(2, LayerListModel::WantedRole), QStringLiteral("picture"));
+    m_document->undo();
     // A wrong value is the layer's fault, not the edge's.
     m_document->undo();
     m_document->setValue("model.layers[0].kernel", std::int64_t{99});
@@ -232,6 +239,31 @@ void LayerListModelTest::namedInputsFollow() {
     QCOMPARE(m_document->experiment().model.layers[4].from, std::vector<std::string>{"bee"});
     m_model->removeLayer(3);
     QCOMPARE(m_document->experiment().model.layers[3].from, std::vector<std::string>{"a"});
+}
+
+void LayerListModelTest::dragsAndDrops() {
+    QVERIFY(!m_model->index(0).flags().testFlag(Qt::ItemIsDragEnabled));
+    QVERIFY(m_model->index(1).flags().testFlag(Qt::ItemIsDragEnabled));
+    QVERIFY(!m_model->index(5).flags().testFlag(Qt::ItemIsDragEnabled));
+    QSignalSpy dropped(m_model.get(), &LayerListModel::dropped);
+    const std::unique_ptr<QMimeData> row(m_model->mimeData({m_model->index(1)}));
+    const auto drop = [&](const QMimeData& data, int before) {
+        return m_model->dropMimeData(&data, Qt::MoveAction, before, 0, {});
+    };
+    QVERIFY(drop(*row, 4));
+    QCOMPARE(ids(*m_document), QStringLiteral("relu1 flatten conv1 dense"));
+    QCOMPARE(dropped.takeFirst().front().toInt(), 3);
+    QVERIFY(!drop(*row, 0));  // before the input
+    QVERIFY(!drop(*row, 6));  // behind the loss
+    QVERIFY(!drop(*row, -1)); // on nothing
+    QMimeData type;
+    type.setData(LayerListModel::typeMime(), "max_pool");
+    QVERIFY(drop(type, 5));
+    QCOMPARE(ids(*m_document), QStringLiteral("relu1 flatten conv1 dense max_pool1"));
+    QCOMPARE(dropped.takeFirst().front().toInt(), 5);
+    QMimeData other;
+    other.setText(QStringLiteral("conv2d"));
+    QVERIFY(!drop(other, 2));
 }
 
 void LayerListModelTest::onlyTheChangedRowsAreTold() {
