@@ -58,13 +58,14 @@ no_link() {
         }' "${where[@]}" | grep -E ":[0-9]+:.*($2)")
 }
 
-# Quoted includes start at the repository's root and are there.
+# Quoted includes start at the repository's root and are there; only generated files (moc, lists that
+# CMake writes) have no folder.
 check_included_files() {
     local hit file line included
     while IFS=: read -r file line hit; do
         [[ "$hit" =~ \"([^\"]*)\" ]] || continue
         included="${BASH_REMATCH[1]}"
-        if [[ "$included" == *.moc || -f "$included" ]]; then
+        if [[ "$included" =~ ^[a-z0-9_]+\.(moc|inc)$ || -f "$included" ]]; then
             continue
         fi
         found "quoted includes are paths from the root" <<< "$file:$line:$hit"
@@ -163,7 +164,7 @@ no_line "numbers are read and written by base/number_text.h" \
 no_line "sources do not include sources" '#[[:space:]]*include.*\.cpp[">]' .
 
 found "tests link the product, they do not compile it" < <(
-    paths "$cmake" '^tests/' '' | xargs -r grep -HnE '(\.\./|(engine|app|ui)/)[a-z_/]*\.cpp')
+    paths "$cmake" '^tests/' '' | xargs -r grep -HnE '(\.\./|SOURCE_DIR\}/)(engine|app|ui)/[a-z_/]*\.cpp')
 # Written in pieces, so that this line is no such place itself.
 machine='(^|[^[:alnum:]_.~/-])/(wo''rk|ho''me/[a-z]+|ro''ot|t''mp)/[[:alnum:]_]'
 found "no paths of one machine" < <(
