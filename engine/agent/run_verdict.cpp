@@ -47,6 +47,11 @@ const RankRecord* firstCause(const std::vector<RankRecord>& ranks) {
     for (const RankRecord& rank : ranks)
         if (isCause(rank) && (!first || key(rank) < key(*first)))
             first = &rank;
+    // All ranks leave a diverged run alike; the one that says why may be seen a moment later.
+    if (first && !first->failure && exitedWith(*first, RankExit::Diverged))
+        for (const RankRecord& rank : ranks)
+            if (rank.failure && exitedWith(rank, RankExit::Diverged))
+                return &rank;
     return first;
 }
 

@@ -214,8 +214,10 @@ void Supervisor::tick() {
         return;
     for (const auto& rank : m_ranks)
         rank->tick(m_nowNs, ns(m_config.timing.stall));
-    // Kept on its grid, but after a pause of the machine the missed ticks are not made up for.
-    m_nextTickNs = std::max(m_nextTickNs + ns(m_config.timing.sample), m_nowNs);
+    // Kept on its grid; after a pause of the machine the missed ticks are not made up for, and no
+    // sample covers so short a time that the clock's own steps (10 ms) would show.
+    const std::int64_t periodNs = ns(m_config.timing.sample);
+    m_nextTickNs = std::max(m_nextTickNs + periodNs, m_nowNs + periodNs / 2);
 }
 
 void Supervisor::saveJournal() {

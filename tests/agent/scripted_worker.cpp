@@ -16,6 +16,7 @@
 #include <ctime>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <poll.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -25,8 +26,9 @@ using Json = nlohmann::json;
 
 namespace {
 
+/// Between two looks at memory or files that other processes change; they can not wake us.
 void nap() {
-    ::usleep(1000);
+    ::poll(nullptr, 0, 1);
 }
 
 /// Processes that try to outlive their rank: deaf to SIGTERM, in sessions of their own, orphaned.

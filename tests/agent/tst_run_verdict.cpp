@@ -158,6 +158,15 @@ void RunVerdictTest::divergence() {
               onHost());
     QVERIFY(verdict.state == RunState::Diverged);
     QVERIFY(verdict.failure.has_value());
+
+    // The rank with the words counts, even if another one is seen to end first.
+    RankRecord speaker = ended(0, exited(RankExit::Diverged), 2);
+    speaker.failure.emplace();
+    speaker.failure->what = Message("The loss is NaN.");
+    const Verdict told = judge({speaker, ended(1, exited(RankExit::Diverged), 1)}, onHost());
+    QVERIFY(told.state == RunState::Diverged);
+    QCOMPARE(whatOf(told), QStringLiteral("The loss is NaN."));
+    QCOMPARE(told.culprit, 0);
 }
 
 void RunVerdictTest::onlyVictimsNameTheFurthestBehind() {

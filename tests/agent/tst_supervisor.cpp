@@ -267,8 +267,8 @@ void SupervisorTest::outputBecomesLog() {
 }
 
 void SupervisorTest::aFloodIsSummarised() {
-    m_agent->start(kRun, 1, R"([[["metrics", 10], ["flood", 50], ["metrics", 10, 11]]])");
-    QVERIFY(m_agent->waitForEnd(kRun, 30000));
+    m_agent->start(kRun, 1, R"([[["metrics", 10], ["flood", 10], ["metrics", 10, 11]]])");
+    QVERIFY(m_agent->waitForEnd(kRun, 60000));
     QVERIFY(m_agent->finalState(kRun)->state == RunState::Finished);
     QVERIFY2(m_agent->journalBytes(kRun).size() < 400'000,
              QByteArray::number(m_agent->journalBytes(kRun).size()).constData());
@@ -316,23 +316,24 @@ void SupervisorTest::ranksCanNotSpeakForTheSupervisor() {
 
 void SupervisorTest::loadIsSampled() {
     m_agent->start(kRun, 2,
-                   R"([[["running"], ["spin", 2500], ["touch", "spun"], ["wait_file", "go"]],
+                   R"([[["running"], ["spin", 1000], ["touch", "spun"], ["wait_file", "go"]],
                                 [["wait_file", "go"]]])");
     const auto samples = [&]() {
         return eventsOf<spec::DeviceSample>(m_agent->journal(kRun)).size();
     };
     QTRY_VERIFY_WITH_TIMEOUT(m_agent->fileExists(kRun, QStringLiteral("spun")), 60000);
     const std::size_t before = samples();
-    QTRY_VERIFY_WITH_TIMEOUT(samples() >= before + 4, 20000); // the whole effort is sampled
+    QTRY_VERIFY_WITH_TIMEOUT(samples() >= before + 4, 60000); // the whole effort is sampled
     m_agent->touch(kRun, QStringLiteral("go"));
     QVERIFY(m_agent->waitForEnd(kRun));
 
     double busySeconds[2] = {0, 0};
+    std::int64_t startedNs = 0;
     std::int64_t lastNs[2] = {0, 0};
     int count = 0;
     for (const JournalFrame& frame : m_agent->journal(kRun)) {
         if (frame.event && std::holds_alternative<spec::RanksStarted>(*frame.event))
-            lastNs[0] = lastNs[1] = frame.frame.timeNs;
+            startedNs = lastNs[0] = lastNs[1] = frame.frame.timeNs;
         const auto* sample = frame.event ? std::get_if<spec::DeviceSample>(&*frame.event) : nullptr;
         if (!sample)
             continue;
@@ -343,12 +344,13 @@ void SupervisorTest::loadIsSampled() {
         QVERIFY(sample->values[1].second > 100'000);
         const std::int64_t ns =
             frame.frame.timeNs - std::exchange(lastNs[sample->rank], frame.frame.timeNs);
-        QVERIFY2(ns > 500'000'000, "about once a second");
         busySeconds[sample->rank] +=
             sample->values[0].second / 100 * static_cast<double>(ns) * 1e-9;
     }
-    QVERIFY(count >= 6);
-    QVERIFY2(std::abs(busySeconds[0] - 2.5) < 0.2, QByteArray::number(busySeconds[0]).constData());
+    QVERIFY(count >= 4);
+    const double seconds = static_cast<double>(lastNs[0] - startedNs) * 1e-9;
+    QVERIFY2(count / 2.0 < seconds + 1.5, "no more than about one a second and rank");
+    QVERIFY2(std::abs(busySeconds[0] - 1.0) < 0.2, QByteArray::number(busySeconds[0]).constData());
     QVERIFY2(busySeconds[1] < 0.5, QByteArray::number(busySeconds[1]).constData());
 }
 
