@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What this machine can be asked for, through the verbs of its worker. The runs of a store lie in
+// its folder "node", so another store is another world. Rule: every call returns at once; the
+// handler hears later (see WorkerCommand).
+#pragma once
+
+#include "app/run/journal_stream.h"
+#include "app/run/worker_command.h"
+#include "engine/plan/plan.h"
+
+#include <QJsonObject>
+
+namespace trainyard::app {
+
+/// How this machine is called where hosts are listed.
+inline constexpr QLatin1StringView kLocalHost{"local"};
+
+/// What the worker found in the data of an experiment, and on the machine.
+struct Inspection {
+    Problems problems; ///< of the data; empty: it can be trained on
+    plan::DataCounts counts;
+    plan::MachineFacts machine;
+    int cores = 1;
+    QJsonObject data; ///< "train" and "validation" with counts per class, mean and deviation
+};
+
+struct StartReply {
+    enum class Answer {
+        Started,
+        Already,  ///< it runs: an earlier start of the same run was not lost
+        Finished, ///< it has run, and is over
+        Refused   ///< nothing was started
+    };
+    Answer answer = Answer::Started;
+    Error refusal;
+};
+
+class LocalLauncher {
+public:
+    LocalLauncher(QString worker, const QString& storeFolder);
+
+    /// Devices, memory, versions.
+    void probe(QObject* context, Handler<QJsonObject> handler) const;
+    /// Opens the experiment's data and reads all of it.
+    void inspect(const QByteArray& experiment, QObject* context, Handler<Inspection> handler) const;
+    /// An error only where it is not known whether the run was started; asking again does no harm.
+    void start(const QString& run, const QByteArray& experiment, int ranks, int threads,
+               QObject* context, Handler<StartReply> handler) const;
+    /// Answers when the run has ended.
+    void stop(const QString& run, QObject* context, Handler<QJsonObject> handler) const;
+    /// Deletes what the run has left here. Refuses while it runs.
+    void remove(const QString& run, QObject* context, Handler<QJsonObject> handler) const;
+    AttachCall attach(const QString& run) const;
+
+private:
+    /// Refusals become errors.
+    void call(const QString& verb, const QStringList& arguments, std::chrono::milliseconds timeout,
+              QObject* context, Handler<QJsonObject> handler) const;
+    QStringList words(const QString& verb, const QStringList& arguments = {}) const;
+
+    QString m_worker;
+    QString m_root;
+};
+
+/// Threads of each of `ranks` processes. Where a person works at the machine one core stays free
+/// for the desktop, if there are more than two.
+int threadsPerRank(int cores, int ranks, bool desktopIsHere);
+
+} // namespace trainyard::app
