@@ -1,0 +1,116 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/check_command.h"
+
+#include "app/base/format.h"
+#include "app/cli/experiment_file.h"
+#include "app/cli/table.h"
+#include "app/cli/workspace.h"
+#include "app/run/worker_location.h"
+#include "engine/base/number_text.h"
+#include "engine/base/tensor_type.h"
+
+namespace trainyard::app {
+
+namespace {
+
+QString number(std::int64_t value) {
+    return QString::fromStdString(grouped(value));
+}
+
+QString bytes(std::size_t value) {
+    return formatBytes(static_cast<double>(value), QLocale::c());
+}
+
+QString flops(double value) {
+    return formatShortCount(value, QLocale::c());
+}
+
+} // namespace
+
+CommandInfo CheckCommand::checkInfo() {
+    return {
+        QStringLiteral("check"),
+        {QStringLiteral("FILE")},
+        {setOption()},
+        QStringLiteral("Say whether an experiment can run, or everything that is wrong with it."),
+        QStringLiteral("Opens the data, too. One problem a line, exit code 2.")};
+}
+
+CommandInfo CheckCommand::planInfo() {
+    return {QStringLiteral("plan"),
+            {QStringLiteral("FILE")},
+            {setOption(), {QStringLiteral("--json"), {}, QStringLiteral("the plan for programs")}},
+            QStringLiteral("Show what each rank will compute, hold in memory and send."),
+            {}};
+}
+
+void CheckCommand::start() {
+    const spec::ParsedExperiment parsed = loadExperiment(m_arguments);
+    if (!parsed.problems.empty())
+        return failInvalid(parsed.problems);
+    const Result<QString> worker = findWorker();
+    if (!worker.ok())
+        return fail(worker.error());
+    m_launcher = std::make_unique<LocalLauncher>(*worker, storeFolderOf(m_arguments));
+    checkExperiment(*m_launcher, parsed.experiment, this,
+                    [this](const Result<CheckedExperiment>& checked) { onChecked(checked); });
+}
+
+void CheckCommand::onChecked(const Result<CheckedExperiment>& checked) {
+    if (!checked.ok())
+        return fail(checked.error());
+    if (!checked->problems.empty())
+        return failInvalid(checked->problems);
+    switch (m_tell) {
+    case Tell::Verdict:
+        console().print(verdictText(checked->plan));
+        break;
+    case Tell::Plan:
+        console().printText(planText(checked->plan));
+        break;
+    case Tell::PlanAsJson:
+        console().printRaw(QByteArray::fromStdString(plan::toJson(checked->plan)));
+        break;
+    }
+    emit finished(kExitOk);
+}
+
+QString verdictText(const plan::Plan& plan) {
+    QString samples = number(plan.data.trainSamples) + u" training";
+    if (plan.data.validationSamples > 0)
+        samples += u" and " + number(plan.data.validationSamples) + u" validation";
+    return u"valid: " + number(plan.graph.parameterElements()) + u" parameters, " + samples +
+           u" samples, " + number(plan.steps) + u" steps";
+}
+
+QString planText(const plan::Plan& plan) {
+    QString text = number(plan.graph.parameterElements()) + u" parameters in " +
+                   QString::fromUtf8(name(plan.type)) + u"; " + number(plan.steps) + u" steps, " +
+                   number(plan.stepsPerEpoch) + u" an epoch, of " + number(plan.batch) +
+                   u" samples\n\n";
+    Table table({{QStringLiteral("rank"), Qt::AlignRight},
+                 {QStringLiteral("device")},
+                 {QStringLiteral("rows"), Qt::AlignRight},
+                 {QStringLiteral("parameters"), Qt::AlignRight},
+                 {QStringLiteral("gradients"), Qt::AlignRight},
+                 {QStringLiteral("optimizer"), Qt::AlignRight},
+                 {QStringLiteral("activations"), Qt::AlignRight},
+                 {QStringLiteral("memory"), Qt::AlignRight},
+                 {QStringLiteral("sent a step"), Qt::AlignRight},
+                 {QStringLiteral("FLOP a step"), Qt::AlignRight}});
+    for (const plan::RankPlan& rank : plan.ranks)
+        table.addRow({QString::number(rank.rank), QString::fromStdString(rank.device),
+                      number(rank.rows.count), bytes(rank.memory.parameters),
+                      bytes(rank.memory.gradients), bytes(rank.memory.optimizer),
+                      bytes(rank.memory.activations), bytes(rank.memory.total()),
+                      bytes(rank.bytesSentPerStep), flops(rank.flopsPerStep)});
+    text += table.text() + u'\n';
+    if (plan.buckets.empty() || plan.worldSize == 1)
+        return text;
+    return text + u"\nGradients travel in " +
+           number(static_cast<std::int64_t>(plan.buckets.size())) +
+           u" buckets while backward still runs.\n";
+}
+
+} // namespace trainyard::app

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// check and plan: what can be said of an experiment without running it.
+#pragma once
+
+#include "app/cli/command.h"
+#include "app/run/experiment_check.h"
+
+namespace trainyard::app {
+
+class CheckCommand : public Command {
+    Q_OBJECT
+public:
+    enum class Tell { Verdict, Plan, PlanAsJson };
+    CheckCommand(Arguments arguments, Tell tell, Console& console)
+        : Command(console), m_arguments(std::move(arguments)), m_tell(tell) {}
+
+    static CommandInfo checkInfo();
+    static CommandInfo planInfo();
+    void start() override;
+
+private:
+    void onChecked(const Result<CheckedExperiment>& checked);
+
+    const Arguments m_arguments;
+    const Tell m_tell;
+    std::unique_ptr<LocalLauncher> m_launcher;
+};
+
+/// "valid: 421,642 parameters, 60,000 training and 10,000 validation samples, 2,345 steps"
+QString verdictText(const plan::Plan& plan);
+/// A table with a column for each kind of bytes and a row for each rank.
+QString planText(const plan::Plan& plan);
+
+} // namespace trainyard::app

@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/run_text.h"
+
+#include "app/base/format.h"
+#include "app/cli/console.h"
+#include "app/cli/json_values.h"
+#include "app/cli/table.h"
+#include "app/cli/workspace.h"
+
+#include <array>
+
+namespace trainyard::app {
+
+namespace {
+
+constexpr std::array kMetrics = {spec::metric::kTrainLoss, spec::metric::kValidationLoss,
+                                 spec::metric::kValidationAccuracy,
+                                 spec::metric::kSamplesPerSecond};
+constexpr int kLongestName = 40;
+constexpr int kLogLines = 10;
+
+QString value(std::optional<double> number) {
+    return formatValue(number, 4, QLocale::c());
+}
+
+QString stepsText(const RunRecord& run) {
+    const QString steps = QString::number(run.lastStep);
+    return run.stepsTotal > 0 ? steps + u'/' + QString::number(run.stepsTotal) : steps;
+}
+
+QString logText(StoreReader& reader, RunId run) {
+    const Result<std::vector<LogLine>> lines = reader.logTail(run, kLogLines);
+    if (!lines.ok() || lines->empty())
+        return {};
+    QString text = QStringLiteral("\nEnd of the log\n");
+    for (const LogLine& line : *lines)
+        text += u"  " + formatTimeOfDay(line.utcUs) + u"  " +
+                (line.rank < 0 ? QString() : u"rank " + QString::number(line.rank) + u": ") +
+                visibleText(QString::fromStdString(line.text.text())) + u'\n';
+    return text;
+}
+
+Result<QString> metricsText(StoreReader& reader, RunId run) {
+    const Result<std::vector<SeriesInfo>> series = reader.seriesOf(run);
+    if (!series.ok())
+        return series.error();
+    if (series->empty())
+        return QString();
+    Table table({{QStringLiteral("metric")},
+                 {QStringLiteral("last"), Qt::AlignRight},
+                 {QStringLiteral("best"), Qt::AlignRight},
+                 {QStringLiteral("at step"), Qt::AlignRight},
+                 {QStringLiteral("points"), Qt::AlignRight}});
+    for (const SeriesInfo& info : *series) {
+        const std::optional<BestValue> best = bestOf(info.metric, info.summary);
+        table.addRow({info.metric, value(info.summary.last),
+                      best ? value(best->value) : unknownText(),
+                      best ? QString::number(best->step) : unknownText(),
+                      QString::number(info.summary.count)});
+    }
+    return QString(u'\n' + table.text() + u'\n');
+}
+
+} // namespace
+
+RunFigures::RunFigures(StoreReader& reader) {
+    for (const char* metric : kMetrics) {
+        const Result<std::vector<SeriesInfo>> series =
+            reader.seriesNamed(QString::fromUtf8(metric));
+        if (!series.ok())
+            continue; // shown as not known
+        for (const SeriesInfo& info : *series)
+            m_series[{info.run, info.metric}] = info.summary;
+    }
+}
+
+std::optional<double> RunFigures::last(RunId run, const char* metric) const {
+    const auto found = m_series.find({run, QString::fromUtf8(metric)});
+    if (found == m_series.end() || found->second.count == 0)
+        return std::nullopt;
+    return found->second.last;
+}
+
+std::optional<double> RunFigures::best(RunId run, const char* metric) const {
+    const auto found = m_series.find({run, QString::fromUtf8(metric)});
+    if (found == m_series.end())
+        return std::nullopt;
+    const std::optional<BestValue> best = bestOf(found->first.second, found->second);
+    return best ? std::optional(best->value) : std::nullopt;
+}
+
+QString runTable(const std::vector<RunRecord>& runs, const RunFigures& figures) {
+    Table table({{QStringLiteral("run"), Qt::AlignRight},
+                 {QStringLiteral("name"), Qt::AlignLeft, kLongestName},
+                 {QStringLiteral("state")},
+                 {QStringLiteral("created")},
+                 {QStringLiteral("took"), Qt::AlignRight},
+                 {QStringLiteral("ranks"), Qt::AlignRight},
+                 {QStringLiteral("steps"), Qt::AlignRight},
+                 {QStringLiteral("loss"), Qt::AlignRight},
+                 {QStringLiteral("val loss"), Qt::AlignRight},
+                 {QStringLiteral("best val acc"), Qt::AlignRight}});
+    for (const RunRecord& run : runs) {
+        const std::optional<double> accuracy =
+            figures.best(run.id, spec::metric::kValidationAccuracy);
+        table.addRow({numberOf(run), run.name, nameOf(run.status), formatDateTime(run.createdUtcUs),
+                      formatDuration(run.seconds, QLocale::c()), QString::number(run.worldSize),
+                      stepsText(run), value(figures.last(run.id, spec::metric::kTrainLoss)),
+                      value(figures.last(run.id, spec::metric::kValidationLoss)),
+                      accuracy ? formatPercent(*accuracy, 2, QLocale::c()) : unknownText()});
+    }
+    return table.text();
+}
+
+QJsonObject runAsJson(const RunRecord& run, const RunFigures& figures) {
+    const auto last = [&](const char* metric) {
+        return jsonNumber(figures.last(run.id, metric));
+    };
+    const auto time = [](std::optional<std::int64_t> utcUs) {
+        return utcUs ? QJsonValue(QString::fromLatin1(plainUtcTime(*utcUs))) : QJsonValue::Null;
+    };
+    QJsonObject object{
+        {QStringLiteral("run"), static_cast<qint64>(run.id)},
+        {QStringLiteral("id"), run.uid},
+        {QStringLiteral("name"), run.name},
+        {QStringLiteral("host"), run.host},
+        {QStringLiteral("state"), nameOf(run.status)},
+        {QStringLiteral("created"), time(run.createdUtcUs)},
+        {QStringLiteral("started"), time(run.startedUtcUs)},
+        {QStringLiteral("ended"), time(run.endedUtcUs)},
+        {QStringLiteral("seconds"), run.seconds},
+        {QStringLiteral("ranks"), run.worldSize},
+        {QStringLiteral("steps"), static_cast<qint64>(run.lastStep)},
+        {QStringLiteral("steps_total"), static_cast<qint64>(run.stepsTotal)},
+        {QStringLiteral("epochs"), run.epoch},
+        {QStringLiteral("train_loss"), last(spec::metric::kTrainLoss)},
+        {QStringLiteral("val_loss"), last(spec::metric::kValidationLoss)},
+        {QStringLiteral("val_accuracy"), last(spec::metric::kValidationAccuracy)},
+        {QStringLiteral("best_val_accuracy"),
+         jsonNumber(figures.best(run.id, spec::metric::kValidationAccuracy))},
+        {QStringLiteral("samples_per_second"), last(spec::metric::kSamplesPerSecond)}};
+    if (run.failure)
+        object[QStringLiteral("failure")] = QString::fromStdString(run.failure->sentence());
+    return object;
+}
+
+Result<QString> runText(StoreReader& reader, const RunRecord& run) {
+    const Result<QString> metrics = metricsText(reader, run.id);
+    if (!metrics.ok())
+        return metrics.error();
+    QString text =
+        u"Run " + numberOf(run) + u' ' + visibleText(run.name) + u" (" + run.uid + u")\n";
+    const auto line = [&](QLatin1StringView label, const QString& content) {
+        text += u"  " + QString(label).leftJustified(10) + content + u'\n';
+    };
+    line(QLatin1StringView("state"), nameOf(run.status));
+    line(QLatin1StringView("created"), formatDateTime(run.createdUtcUs));
+    line(QLatin1StringView("took"), formatDuration(run.seconds, QLocale::c()));
+    line(QLatin1StringView("ranks"), QString::number(run.worldSize) + u" on " + run.host);
+    line(QLatin1StringView("steps"), stepsText(run));
+    if (run.trainSamples > 0)
+        line(QLatin1StringView("samples"), QString::number(run.trainSamples) + u" training, " +
+                                               QString::number(run.validationSamples) +
+                                               u" validation");
+    if (run.failure)
+        line(QLatin1StringView("failure"),
+             visibleText(QString::fromStdString(run.failure->sentence())));
+    return QString(text + *metrics + logText(reader, run.id));
+}
+
+} // namespace trainyard::app
