@@ -116,10 +116,16 @@ app::XAxis CompareView::xAxis() const {
     return app::XAxis::Step;
 }
 
+const CurveData* CompareView::curve(app::RunId run) const {
+    const auto found = m_series.find(run);
+    return found == m_series.end() ? nullptr : &m_plot->data(found->second);
+}
+
 void CompareView::reload() {
     m_axis.setUnit(m_unit->currentData().value<TimeAxis::Unit>());
     m_axis.reset();
     m_plot->clearSeries();
+    m_series.clear();
     const bool validation = metric().startsWith(QLatin1StringView("val_"));
     for (const app::RunId run : m_runs.compared()) {
         const app::RunRecord* record = m_runs.record(run);
@@ -128,6 +134,7 @@ void CompareView::reload() {
         const auto series = m_plot->addSeries(
             {tr("#%1 %2").arg(static_cast<qint64>(run)).arg(record->name), m_runs.slotOf(run),
              validation ? SeriesKind::Points : SeriesKind::Line});
+        m_series[run] = series;
         Result<app::Points> points = m_store.reader().points(run, metric());
         const Result<app::Axes> axes = m_store.reader().axes(run);
         if (!points || !axes)

@@ -9,6 +9,8 @@
 
 #include <QWidget>
 
+#include <map>
+
 class QComboBox;
 class QPushButton;
 class QSlider;
@@ -25,6 +27,8 @@ public:
                 QWidget* parent = nullptr);
 
     PlotWidget& plot() { return *m_plot; }
+    /// What is drawn of a run; null while it is not compared.
+    const CurveData* curve(app::RunId run) const;
     /// Reads the compared runs anew.
     void reload();
 
@@ -38,6 +42,7 @@ private:
     app::RunListModel& m_runs;
     TimeAxis m_axis;
     PlotWidget* m_plot;
+    std::map<app::RunId, PlotWidget::SeriesId> m_series;
     QComboBox* m_metric = nullptr;
     QComboBox* m_unit = nullptr;
     QSlider* m_smoothing = nullptr;

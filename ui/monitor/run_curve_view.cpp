@@ -65,6 +65,11 @@ void RunCurveView::setCurves(const app::RunCurves* curves, const app::RunRecord*
     rebuild();
 }
 
+const CurveData* RunCurveView::curve(const QString& metric) const {
+    const auto found = m_shown.find(metric);
+    return found == m_shown.end() ? nullptr : &m_plot->data(found->second.series);
+}
+
 void RunCurveView::setMetric(ChartMetric metric) {
     m_metric = metric;
     rebuild();

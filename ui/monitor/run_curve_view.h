@@ -36,6 +36,8 @@ public:
     void setCompact(bool compact);
     TimeAxis& axis() { return m_axis; }
     PlotWidget& plot() { return *m_plot; }
+    /// What is drawn of a metric; null while it is not shown.
+    const CurveData* curve(const QString& metric) const;
     const std::vector<LaneWidget*>& lanes() const { return m_lanes; }
 
 private:

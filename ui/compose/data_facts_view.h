@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// What a look into the data files has found: counts, shape, classes; or why that is not known.
+#pragma once
+
+#include "app/models/experiment_document.h"
+
+#include <QFrame>
+
+class QHBoxLayout;
+class QPushButton;
+class QStackedWidget;
+
+namespace trainyard::ui {
+
+class ClassBalance;
+class EmptyState;
+class FigureCell;
+class TextLabel;
+class Theme;
+
+class DataFactsView : public QFrame {
+    Q_OBJECT
+public:
+    DataFactsView(const Theme& theme, app::ExperimentDocument& document, QWidget* parent = nullptr);
+
+signals:
+    /// The user wants to choose the first file.
+    void browseRequested();
+
+private:
+    QWidget* makeState();
+    QWidget* makeFacts();
+    QHBoxLayout* makeFigures();
+    void refresh();
+    void showState(const QString& title, const QString& sentence, bool failed,
+                   const QString& button);
+    void showFacts(const app::DataFacts& facts);
+
+    const Theme& m_theme;
+    app::ExperimentDocument& m_document;
+    QStackedWidget* m_stack;
+    EmptyState* m_state = nullptr;
+    QPushButton* m_stateButton = nullptr;
+    FigureCell* m_samples = nullptr;
+    FigureCell* m_held = nullptr;
+    FigureCell* m_shape = nullptr;
+    FigureCell* m_classes = nullptr;
+    TextLabel* m_balanceText = nullptr;
+    ClassBalance* m_balance = nullptr;
+};
+
+} // namespace trainyard::ui

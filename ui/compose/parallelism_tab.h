@@ -1,0 +1,59 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The tab Parallelism: how many ranks share each batch, how they exchange gradients, and what each
+// of them holds.
+#pragma once
+
+#include "app/models/device_model.h"
+#include "app/models/experiment_document.h"
+
+#include <QWidget>
+
+class QLabel;
+class QStackedWidget;
+
+namespace trainyard::ui {
+
+class EmptyState;
+class FigureCell;
+class FormField;
+class RankTiles;
+class TextLabel;
+class Theme;
+
+class ParallelismTab : public QWidget {
+    Q_OBJECT
+public:
+    ParallelismTab(const Theme& theme, app::ExperimentDocument& document, app::DeviceModel& devices,
+                   QWidget* parent = nullptr);
+
+    /// Puts the keyboard into the value that `path` names.
+    void visit(const std::string& path);
+    RankTiles* tiles() const { return m_tiles; }
+    /// What the number of ranks comes to on this machine.
+    QString verdict() const;
+
+private:
+    QWidget* makeForm();
+    QWidget* makePlan();
+    QWidget* makeTraffic();
+    void refresh();
+    void refreshVerdict();
+    void refreshPlan();
+
+    const Theme& m_theme;
+    app::ExperimentDocument& m_document;
+    app::DeviceModel& m_devices;
+    FormField* m_ranks = nullptr;
+    QLabel* m_verdict = nullptr;
+    QStackedWidget* m_stack = nullptr;
+    EmptyState* m_empty = nullptr;
+    RankTiles* m_tiles = nullptr;
+    TextLabel* m_machine = nullptr;
+    FigureCell* m_sent = nullptr;
+    FigureCell* m_buckets = nullptr;
+    FigureCell* m_threads = nullptr;
+};
+
+} // namespace trainyard::ui

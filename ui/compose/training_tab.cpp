@@ -1,0 +1,123 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "ui/compose/training_tab.h"
+
+#include "app/models/experiment_fields.h"
+#include "ui/compose/form_field.h"
+#include "ui/compose/form_group.h"
+#include "ui/compose/run_arithmetic.h"
+#include "ui/compose/scroll_panel.h"
+#include "ui/theme/theme.h"
+
+#include <QFrame>
+#include <QGridLayout>
+#include <QResizeEvent>
+#include <QVBoxLayout>
+
+namespace trainyard::ui {
+
+namespace {
+
+constexpr int kColumnWidth = 440;
+constexpr int kLabelWidth = 132;
+/// From this width of the tab on the numbers stand beside the columns, not below.
+constexpr int kThreeColumns = 1240;
+
+} // namespace
+
+TrainingTab::TrainingTab(const Theme& theme, app::ExperimentDocument& document, QWidget* parent)
+    : QWidget(parent), m_theme(theme), m_document(document), m_learning(makeLearning()),
+      m_batches(makeBatches()), m_arithmetic(new RunArithmetic(theme, document)) {
+    auto* frame = new QFrame(this);
+    frame->setProperty("region", QStringLiteral("surface"));
+    auto* outer = new QVBoxLayout(this);
+    outer->setContentsMargins(0, 0, 0, 0);
+    outer->addWidget(frame);
+    auto* inside = new QVBoxLayout(frame);
+    inside->setContentsMargins(0, 0, 0, 0);
+    auto* scroll = new ScrollPanel(frame);
+    inside->addWidget(scroll);
+    auto* content = new QWidget;
+    m_grid = new QGridLayout(content);
+    const int side = theme.px(space::kXl);
+    m_grid->setContentsMargins(side, theme.px(space::kL), side, theme.px(space::kL));
+    m_grid->setHorizontalSpacing(theme.px(space::kXxl));
+    m_grid->setVerticalSpacing(theme.px(space::kXl));
+    scroll->setContent(content);
+    place(true);
+}
+
+QWidget* TrainingTab::makeLearning() {
+    auto* column = new QWidget;
+    auto* layout = new QVBoxLayout(column);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(m_theme.px(space::kXl));
+    const int label = m_theme.px(kLabelWidth);
+    layout->addWidget(new TypedGroup(m_theme, m_document, tr("Optimizer"), spec::Kind::Optimizer,
+                                     "training.optimizer.type", app::optimizerFields, label));
+    layout->addWidget(new TypedGroup(m_theme, m_document, tr("Learning rate schedule"),
+                                     spec::Kind::Schedule, "training.schedule.type",
+                                     app::scheduleFields, label));
+    layout->addStretch(1);
+    return column;
+}
+
+QWidget* TrainingTab::makeBatches() {
+    auto* column = new QWidget;
+    auto* layout = new QVBoxLayout(column);
+    layout->setContentsMargins(0, 0, 0, 0);
+    layout->setSpacing(m_theme.px(space::kXl));
+    const int label = m_theme.px(kLabelWidth);
+    auto* batches = new FormGroup(m_theme, m_document, tr("Batch and length"), label);
+    FormField* batch = batches->addField("training.batch");
+    for (const char* path : {"training.epochs", "training.max_steps"})
+        batches->addField(path);
+    const auto noteBatch = [this, batch] {
+        const spec::Experiment& experiment = m_document.experiment();
+        const std::int64_t ranks = experiment.parallel.data;
+        QString note = tr("on one rank");
+        if (ranks > experiment.training.batch)
+            note.clear(); // the problem says it
+        else if (ranks > 1)
+            note = tr("%1, one part for each rank")
+                       .arg(app::batchArithmetic(experiment.training.batch, ranks));
+        batch->setNote(note);
+    };
+    connect(&m_document, &app::ExperimentDocument::changed, batch, noteBatch);
+    noteBatch();
+    layout->addWidget(batches);
+    auto* numbers = new FormGroup(m_theme, m_document, tr("Numbers"), label);
+    for (const char* path : {"precision", "training.clip_norm", "training.seed"})
+        numbers->addField(path);
+    layout->addWidget(numbers);
+    layout->addStretch(1);
+    return column;
+}
+
+void TrainingTab::place(bool wide) {
+    if (m_wide == wide)
+        return;
+    m_wide = wide;
+    for (QWidget* part : {m_learning, m_batches, static_cast<QWidget*>(m_arithmetic)}) {
+        m_grid->removeWidget(part);
+        part->setMaximumWidth(m_theme.px(kColumnWidth));
+    }
+    m_grid->addWidget(m_learning, 0, 0, wide ? 1 : 2, 1);
+    m_grid->addWidget(m_batches, 0, 1);
+    m_grid->addWidget(m_arithmetic, wide ? 0 : 1, wide ? 2 : 1);
+    for (int column = 0; column < 3; ++column)
+        m_grid->setColumnStretch(column, wide || column < 2 ? 1 : 0);
+    m_grid->setRowStretch(wide ? 0 : 1, 1);
+}
+
+void TrainingTab::resizeEvent(QResizeEvent* event) {
+    QWidget::resizeEvent(event);
+    place(event->size().width() >= m_theme.px(kThreeColumns));
+}
+
+void TrainingTab::visit(const std::string& path) {
+    if (FormField* field = findField(this, path))
+        field->focusInput();
+}
+
+} // namespace trainyard::ui
