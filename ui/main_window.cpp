@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ui/main_window.h"
 
+#include "app/models/device_model.h"
 #include "app/models/experiment_document.h"
 #include "app/models/message_text.h"
 #include "app/models/run_list_model.h"
@@ -214,6 +215,8 @@ void MainWindow::goTo(Place place) {
     m_stack->setCurrentIndex(static_cast<int>(place));
     m_rail->setCurrent(static_cast<int>(place));
     m_stack->currentWidget()->setFocus();
+    if (place == Place::Cluster)
+        m_services.devices.probe(); // what is free changes with every run
 }
 
 MainWindow::Place MainWindow::place() const {

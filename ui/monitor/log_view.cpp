@@ -12,7 +12,6 @@
 #include <QHBoxLayout>
 #include <QPlainTextEdit>
 #include <QScrollBar>
-#include <QTextBlock>
 
 namespace trainyard::ui {
 
@@ -127,14 +126,7 @@ void LogView::appendLine(const app::LogLine& line) {
     cursor.movePosition(QTextCursor::End);
     if (!m_lines->document()->isEmpty())
         cursor.insertBlock();
-    // Lines that wrap stand under their text, not under the time.
-    const QString moment = app::formatTimeOfDay(line.utcUs) + QStringLiteral("  ");
-    const int indent = QFontMetrics(m_lines->font()).horizontalAdvance(moment);
-    QTextBlockFormat block;
-    block.setLeftMargin(indent);
-    block.setTextIndent(-indent);
-    cursor.setBlockFormat(block);
-    cursor.insertText(moment, time);
+    cursor.insertText(app::formatTimeOfDay(line.utcUs) + QStringLiteral("  "), time);
     const QString word = levelWord(line.level);
     if (!word.isEmpty())
         cursor.insertText(word + QStringLiteral("  "), loud);
