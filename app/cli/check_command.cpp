@@ -108,9 +108,11 @@ QString planText(const plan::Plan& plan) {
     text += table.text() + u'\n';
     if (plan.buckets.empty() || plan.worldSize == 1)
         return text;
-    return text + u"\nGradients travel in " +
+    if (plan.buckets.size() == 1)
+        return text + u"\nGradients are summed over the ranks in one piece.\n";
+    return text + u"\nGradients are summed over the ranks in " +
            number(static_cast<std::int64_t>(plan.buckets.size())) +
-           u" buckets while backward still runs.\n";
+           u" pieces, each as soon as it is finished.\n";
 }
 
 } // namespace trainyard::app

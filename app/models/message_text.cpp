@@ -23,7 +23,12 @@ QString cureText(const Error& error) {
 
 QString sentenceText(const Error& error) {
     const QString cure = cureText(error);
-    return cure.isEmpty() ? whatText(error) : whatText(error) + u' ' + cure;
+    const QString what = whatText(error);
+    if (cure.isEmpty() || what.isEmpty())
+        return what + cure;
+    // A sentence may end in a path or a number.
+    const bool closed = QStringLiteral(".!?:").contains(what.back());
+    return what + (closed ? QStringLiteral(" ") : QStringLiteral(". ")) + cure;
 }
 
 QString catalogueText(const std::string& english) {
