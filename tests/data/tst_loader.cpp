@@ -188,11 +188,11 @@ void TestLoader::exceptionsArrive() {
         0, 10);
     for (std::int64_t step = 0; step < 3; ++step)
         QVERIFY(isBatchOf<float>(*loader.next(), step));
-    QVERIFY_EXCEPTION_THROWN(loader.next(), std::runtime_error);
-    QVERIFY_EXCEPTION_THROWN(loader.next(), std::runtime_error);
+    QVERIFY_THROWS_EXCEPTION(std::runtime_error, loader.next());
+    QVERIFY_THROWS_EXCEPTION(std::runtime_error, loader.next());
     // More rows than announced would run over the buffer.
     BatchLoader small(dataset, DType::Fp32, 2, samplesOf, 3, 4);
-    QVERIFY_EXCEPTION_THROWN(small.next(), BrokenInvariant);
+    QVERIFY_THROWS_EXCEPTION(BrokenInvariant, small.next());
 }
 
 QTEST_APPLESS_MAIN(TestLoader)

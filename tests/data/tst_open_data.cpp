@@ -349,8 +349,8 @@ void TestOpenData::gatherInAnyOrder() {
                      static_cast<float>(patternAt(static_cast<std::size_t>(rows[i]) * 70 + pixel)));
     }
     gatherRows<float>(*outcome.data.training, {});
-    QVERIFY_EXCEPTION_THROWN(gatherRows<float>(*outcome.data.training, {30}), BrokenInvariant);
-    QVERIFY_EXCEPTION_THROWN(gatherRows<float>(*outcome.data.training, {-1}), BrokenInvariant);
+    QVERIFY_THROWS_EXCEPTION(BrokenInvariant, gatherRows<float>(*outcome.data.training, {30}));
+    QVERIFY_THROWS_EXCEPTION(BrokenInvariant, gatherRows<float>(*outcome.data.training, {-1}));
 }
 
 void TestOpenData::allProblemsAtOnce() {
