@@ -49,7 +49,7 @@ QString wantedText(const LayerSpec& layer, const Shape& input) {
 }
 
 template <class T>
-QVariant orNone(const std::optional<T>& value) {
+QVariant orInvalid(const std::optional<T>& value) {
     return value ? QVariant(*value) : QVariant();
 }
 
@@ -147,9 +147,9 @@ QVariant LayerListModel::data(const QModelIndex& index, int role) const {
     case OutputShapeRole:
         return row.outputShape;
     case ParametersRole:
-        return orNone(row.parameters);
+        return orInvalid(row.parameters);
     case FlopsRole:
-        return orNone(row.flops);
+        return orInvalid(row.flops);
     case JoinsBlockRole:
         return row.joinsBlock;
     case ProblemRole:

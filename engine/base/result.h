@@ -61,7 +61,10 @@ public:
     T* operator->() { return &value(); }
     const T* operator->() const { return &value(); }
 
-    const Error& error() const { return *std::get_if<1>(&m_state); }
+    const Error& error() const {
+        TRAINYARD_CHECK(!ok());
+        return *std::get_if<1>(&m_state);
+    }
 
 private:
     std::variant<T, Error> m_state;
@@ -75,7 +78,10 @@ public:
 
     bool ok() const { return !m_error; }
     explicit operator bool() const { return ok(); }
-    const Error& error() const { return *m_error; }
+    const Error& error() const {
+        TRAINYARD_CHECK(m_error.has_value());
+        return *m_error;
+    }
 
 private:
     std::optional<Error> m_error;

@@ -209,7 +209,7 @@ std::vector<TypeInfo> makeCatalogue() {
 
 /// "from 1 to 1048576", "above 0", "at least 0 and below 1"
 std::string rangeText(const FieldInfo& field) {
-    const std::string low = (field.openMinimum ? "above " : "at least ") + shortest(field.minimum);
+    std::string low = (field.openMinimum ? "above " : "at least ") + shortest(field.minimum);
     if (std::isinf(field.maximum))
         return low;
     const std::string high = (field.openMaximum ? "below " : "at most ") + shortest(field.maximum);

@@ -251,7 +251,7 @@ ParsedExperiment parseExperiment(std::string_view text,
     if (json)
         for (const auto& [path, value] : settings)
             applySetting(*json, path, value, parsed.problems);
-    if (parsed.problems.empty())
+    if (json && parsed.problems.empty())
         readExperiment(*json, parsed.experiment, parsed.problems);
     if (parsed.problems.empty())
         parsed.problems = validate(parsed.experiment);

@@ -20,7 +20,7 @@ private slots:
     void errorsOfTheSameTypeAsTheValueAreToldApart();
     void voidResults();
     void sentences();
-    void theValueOfAFailureIsABug();
+    void askingForTheOtherHalfIsABug();
     void checksNameBothValuesAndThePlace();
     void checksEvaluateOnce();
 };
@@ -66,7 +66,7 @@ void ResultTest::sentences() {
              std::string("model.layers: Found x. Use y."));
 }
 
-void ResultTest::theValueOfAFailureIsABug() {
+void ResultTest::askingForTheOtherHalfIsABug() {
     const Result<int> bad = Error({"No such file."}, "data.train");
     try {
         const int value = bad.value();
@@ -75,6 +75,8 @@ void ResultTest::theValueOfAFailureIsABug() {
         const QByteArray text = broken.what();
         QVERIFY2(text.contains("data.train: No such file."), text.constData());
     }
+    QVERIFY_THROWS_EXCEPTION(BrokenInvariant, static_cast<void>(Result<int>(3).error()));
+    QVERIFY_THROWS_EXCEPTION(BrokenInvariant, static_cast<void>(Result<void>().error()));
 }
 
 void ResultTest::checksNameBothValuesAndThePlace() {

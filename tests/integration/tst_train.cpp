@@ -121,7 +121,7 @@ private slots:
         QCOMPARE(program.exitCode(), 1);
         const QByteArray told = program.output();
         const QByteArray pid = QByteArray::number(static_cast<qint64>(ranks[1].pid));
-        QVERIFY2(told.contains("ank 1") && told.contains("process " + pid) &&
+        QVERIFY2(told.contains("ank 1") && told.contains(QByteArray("process " + pid)) &&
                      told.contains("step ") && told.contains("killed"),
                  told.constData());
         const RunRecord record = bench.runs()[0];

@@ -118,10 +118,6 @@ void LayerInspector::rebuild() {
     m_refreshers.clear();
     m_values.clear();
     m_name = nullptr;
-    if (QWidget* old = takeWidget()) {
-        old->hide();
-        old->deleteLater(); // one of its inputs may be the caller
-    }
     auto* content = new QWidget;
     auto* column = new QVBoxLayout(content);
     column->setContentsMargins(0, 0, 0, 0);

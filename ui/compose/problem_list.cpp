@@ -151,9 +151,6 @@ void ProblemList::setReadyText(const QString& title, const QString& detail) {
 }
 
 void ProblemList::rebuild() {
-    QWidget* old = takeWidget();
-    if (old)
-        old->deleteLater(); // a button in it may be the caller
     m_rows.clear();
     auto* content = new QWidget;
     auto* layout = new QVBoxLayout(content);

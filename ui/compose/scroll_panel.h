@@ -13,8 +13,13 @@ class ScrollPanel : public QScrollArea {
 public:
     explicit ScrollPanel(QWidget* parent = nullptr);
 
-    /// Takes the place of setWidget(), which would paint a background.
+    /// Takes the place of setWidget(), which would paint a background and delete what was there at
+    /// once: something in it may be the caller.
     void setContent(QWidget* content);
+
+private:
+    QWidget* m_frame;
+    QWidget* m_content = nullptr;
 };
 
 } // namespace trainyard::ui
