@@ -45,10 +45,11 @@ JournalStream::JournalStream(AttachCall call, Mode mode, Timing timing, QObject*
 }
 
 JournalStream::~JournalStream() {
-    if (m_process) {
-        m_process->disconnect(this);
-        m_process->kill();
-        m_process->waitForFinished(kGoneInTime); // killed, so it is a moment at most
+    // The one that runs, and those that were killed and have not gone yet.
+    for (QProcess* process : findChildren<QProcess*>(Qt::FindDirectChildrenOnly)) {
+        process->disconnect();
+        process->kill();
+        process->waitForFinished(kGoneInTime); // killed, so it is a moment at most
     }
     delete m_readable; // before its descriptor is closed
     if (m_output >= 0)

@@ -379,15 +379,22 @@ std::optional<std::string> misfit(const FieldInfo& field, const Value& value) {
         const auto* text = std::get_if<std::string>(&value);
         if (text && std::count(field.choices.begin(), field.choices.end(), *text))
             return std::nullopt;
-        std::string all;
-        for (const std::string& choice : field.choices)
-            all += (all.empty() ? "" : ", ") + choice;
-        return found + " is not one of " + all;
+        return found + " is not one of " + listed(field.choices);
     }
     case FieldKind::IntegerPair:
         return misfitPair(field, value);
     }
     return std::nullopt;
+}
+
+std::string listed(const std::vector<std::string>& words) {
+    std::string out;
+    for (const std::string& word : words) {
+        if (!out.empty())
+            out += ", ";
+        out += word;
+    }
+    return out;
 }
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {

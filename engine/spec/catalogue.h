@@ -69,6 +69,9 @@ std::vector<std::int64_t> pairOf(const TypeInfo& type, const Values& values,
 /// Empty when `value` fits the field; else what was found and what is allowed.
 std::optional<std::string> misfit(const FieldInfo& field, const Value& value);
 
+/// "a, b, c"
+std::string listed(const std::vector<std::string>& words);
+
 /// The candidate nearest to `word` by edit distance; empty when none is near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 

@@ -59,12 +59,7 @@ const TypeInfo* readType(ObjectReader& reader, Kind kind, std::string& type, boo
     const TypeInfo* info = findType(kind, type);
     if (!info) {
         const std::string near = nearest(type, typeNames(kind));
-        Message cure{"Known types: %1.", {[&] {
-                         std::string all;
-                         for (const std::string& each : typeNames(kind))
-                             all += (all.empty() ? "" : ", ") + each;
-                         return all;
-                     }()}};
+        Message cure{"Known types: %1.", {listed(typeNames(kind))}};
         if (!near.empty())
             cure = {"Did you mean \"%1\"?", {near}};
         problems.push_back({{"There is no %1 \"%2\".", {std::string(name(kind)), excerpt(type)}},

@@ -67,15 +67,16 @@ public:
 private:
     bool stepToElement(const std::string& part) {
         Json& list = *m_place;
+        const auto number = parseInteger(part);
         std::vector<std::string> ids;
-        std::size_t index = list.size();
-        if (const auto number = parseInteger(part)) {
-            index = *number < 0 ? list.size() : static_cast<std::size_t>(*number);
-        } else {
+        if (!number)
             for (const Json& item : list)
                 ids.push_back(idOf(item));
-            index = static_cast<std::size_t>(std::find(ids.begin(), ids.end(), part) - ids.begin());
-        }
+        // A negative number becomes larger than any list.
+        const std::size_t index =
+            number
+                ? static_cast<std::size_t>(*number)
+                : static_cast<std::size_t>(std::find(ids.begin(), ids.end(), part) - ids.begin());
         if (index >= list.size())
             return noElement(part, ids);
         m_place = &list[index];

@@ -57,10 +57,7 @@ private:
                     const std::vector<std::string>& allowed) {
         if (std::count(allowed.begin(), allowed.end(), found))
             return;
-        std::string all;
-        for (const std::string& each : allowed)
-            all += (all.empty() ? "" : ", ") + each;
-        add(where, {"Found \"%1\"; known are: %2.", {excerpt(found), all}});
+        add(where, {"Found \"%1\"; known are: %2.", {excerpt(found), listed(allowed)}});
     }
 
     void checkData() {

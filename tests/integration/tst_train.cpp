@@ -247,7 +247,7 @@ private slots:
         disk.fill();
         QVERIFY(program.waitForEnd()); // the run comes to an end by itself
         QCOMPARE(program.exitCode(), 1);
-        QVERIFY2(program.output().contains("disk full: " + disk.path().toUtf8()),
+        QVERIFY2(program.output().contains(QByteArray("disk full: " + disk.path().toUtf8())),
                  program.output().constData());
         disk.clear();
         // What was written is intact, the state is final, and later runs start.
