@@ -4,6 +4,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -46,6 +47,11 @@ std::vector<std::string> environmentFor(const RunFolder& folder) {
         if (std::strncmp(*entry, cookieName.c_str(), cookieName.size()) != 0)
             variables.emplace_back(*entry);
     variables.push_back(cookieName + folder.cookie());
+    // Threads of a team that spin for long at a barrier take the cores from whoever else works here
+    // (beside one busy process they are slower than one thread). Read when the rank's program
+    // loads.
+    if (!std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY"))
+        variables.emplace_back("GOMP_SPINCOUNT=2000");
     return variables;
 }
 

@@ -3,6 +3,7 @@
 //
 // Order and shares: each sample once an epoch, at any number of ranks, the same for the same seed.
 #include "engine/data/sampler.h"
+#include "engine/plan/plan.h"
 
 #include <QtTest>
 
@@ -23,9 +24,10 @@ std::vector<Rows> batchesOfRank(std::uint64_t seed, std::int64_t epoch, std::int
                                 std::int64_t batch, int rank, int worldSize) {
     std::vector<Rows> batches;
     for (std::int64_t begin = 0; begin < count; begin += batch) {
-        const RowRange mine = rowsOfRank(std::min(batch, count - begin), rank, worldSize);
+        const plan::RowRange mine =
+            plan::rowsOfRank(std::min(batch, count - begin), rank, worldSize);
         Rows& rows = batches.emplace_back();
-        for (std::int64_t row = mine.begin; row < mine.end; ++row)
+        for (std::int64_t row = mine.first; row < mine.first + mine.count; ++row)
             rows.push_back(sampleAt(seed, epoch, begin + row, count));
     }
     return batches;
@@ -47,7 +49,6 @@ private slots:
     void eachSampleOnce();
     void seedsAndEpochsDiffer();
     void looksRandom();
-    void sharesAreTheBatch();
     void disjointAtAnyWorldSize_data();
     void disjointAtAnyWorldSize();
     void shortTailLeavesARankEmpty();
@@ -96,25 +97,6 @@ void TestSampler::looksRandom() {
         for (const int times : eighths)
             QVERIFY2(std::abs(times - static_cast<int>(kEpochs / 8)) < 120,
                      qPrintable(QString::number(times)));
-}
-
-void TestSampler::sharesAreTheBatch() {
-    for (int worldSize = 1; worldSize <= 9; ++worldSize)
-        for (std::int64_t rows = 0; rows <= 40; ++rows) {
-            std::int64_t end = 0;
-            std::int64_t before = rows;
-            for (int rank = 0; rank < worldSize; ++rank) {
-                const RowRange range = rowsOfRank(rows, rank, worldSize);
-                QCOMPARE(range.begin, end);
-                QVERIFY(range.size() >= rows / worldSize && range.size() <= rows / worldSize + 1);
-                QVERIFY(range.size() <= before);
-                before = range.size();
-                end = range.end;
-            }
-            QCOMPARE(end, rows);
-        }
-    QVERIFY(rowsOfRank(10, 3, 4) == (RowRange{8, 10}));
-    QVERIFY(rowsOfRank(2, 3, 4) == (RowRange{2, 2}));
 }
 
 void TestSampler::disjointAtAnyWorldSize_data() {
@@ -166,9 +148,9 @@ void TestSampler::validationCountsEachRowOnce() {
             std::vector<int> seen(static_cast<std::size_t>(count));
             for (std::int64_t begin = 0; begin < count; begin += 128)
                 for (int rank = 0; rank < worldSize; ++rank) {
-                    const RowRange mine =
-                        rowsOfRank(std::min<std::int64_t>(128, count - begin), rank, worldSize);
-                    for (std::int64_t row = mine.begin; row < mine.end; ++row)
+                    const plan::RowRange mine = plan::rowsOfRank(
+                        std::min<std::int64_t>(128, count - begin), rank, worldSize);
+                    for (std::int64_t row = mine.first; row < mine.first + mine.count; ++row)
                         ++seen[static_cast<std::size_t>(begin + row)];
                 }
             QVERIFY(std::ranges::all_of(seen, [](int times) { return times == 1; }));
