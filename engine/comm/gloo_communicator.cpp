@@ -47,8 +47,9 @@ using GlooBuffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
 /// Data up to this size travels with the call itself.
 constexpr std::size_t kInlineBytes = 1024;
-/// Of one rank's slice in one block.
-constexpr std::size_t kSliceBytes = 512 * 1024;
+/// Of one rank's slice in one block. Smaller ones are slower: Gloo's thread and ours contend for
+/// each message.
+constexpr std::size_t kSliceBytes = 1024 * 1024;
 /// Blocks on their way at once.
 constexpr std::size_t kWindow = 3;
 constexpr milliseconds kWatchInterval{20};
@@ -415,7 +416,7 @@ GlooCommunicator::Slice GlooCommunicator::sliceOf(const CollectiveCall& call, st
 void GlooCommunicator::sumBlocks(std::byte* data, const CollectiveCall& call) {
     const auto ranks = static_cast<std::size_t>(m_options.worldSize);
     const std::size_t blocks = (call.bytes() + ranks * kSliceBytes - 1) / (ranks * kSliceBytes);
-    m_scratch.resize(kWindow * ranks * kSliceBytes);
+    m_scratch.resize(std::max(m_scratch.size(), std::min(kWindow, blocks) * ranks * kSliceBytes));
     // One buffer per peer and direction: a wait is then for a known peer.
     std::vector<GlooBuffer> sends(ranks), scatters(ranks), gathers(ranks);
     std::vector<std::size_t> sendCount(ranks), gatherCount(ranks);
