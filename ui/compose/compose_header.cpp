@@ -105,7 +105,7 @@ void ComposeHeader::addName() {
         m_document.finishStep();
         if (!name.isEmpty())
             m_document.setValue("name", spec::Value(name.toStdString()));
-        refresh();
+        m_name->setText(m_document.name());
     });
 }
 

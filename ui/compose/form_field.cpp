@@ -71,9 +71,11 @@ void growUpTo(QHBoxLayout* row, QWidget* input, int most) {
     row->addStretch(1);
 }
 
+/// A spin box asks its line itself, past filters on the line: so both are watched.
 class UndoFilter : public QObject {
 public:
-    explicit UndoFilter(QLineEdit* line) : QObject(line), m_line(line) {
+    UndoFilter(QWidget* input, QLineEdit* line) : QObject(input), m_line(line) {
+        input->installEventFilter(this);
         line->installEventFilter(this);
     }
 
@@ -102,12 +104,12 @@ void shareUndo(QWidget* input) {
     if (!line)
         line = input->findChild<QLineEdit*>();
     if (line)
-        new UndoFilter(line);
+        new UndoFilter(input, line);
 }
 
 FormField* findField(const QWidget* root, std::string_view path) {
     for (FormField* field : root->findChildren<FormField*>())
-        if (field->path() == path)
+        if (field->path() == path && field->isVisibleTo(root)) // others are about to go
             return field;
     return nullptr;
 }
