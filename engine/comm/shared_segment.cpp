@@ -32,14 +32,13 @@ constexpr std::uint64_t kPage = 4096;
 static_assert(sizeof(SegmentHeader) + sizeof(RankSlot) * SharedSegment::kMostRanks <=
               kStagingOffset);
 
-/// A rank that waits first only pauses, then lets others have the processor in between (the rank it
-/// waits for may need this very one), then sleeps. Short beside a training step, and cheaper than
-/// being woken where each rank has a processor of its own.
-constexpr microseconds kPausing{5};
-constexpr microseconds kAwake{60};
+/// Spinning this long is cheaper than being woken, and short beside a training step.
+constexpr microseconds kSpin{40};
+/// With more ranks than processors the awaited one may need this very processor. Sleeping gives it
+/// away for certain; sched_yield may cost whole time slices on a busy machine (measured: 20 times
+/// slower).
+constexpr microseconds kSpinOversubscribed{2};
 constexpr int kPausesBetweenLooks = 32;
-/// With more ranks than processors, this many times another may go first.
-constexpr int kYields = 20;
 /// A sleeping rank looks this often at the status page and the other ranks' slots ...
 constexpr milliseconds kNap{10};
 /// ... and, every so many naps, at their processes.
@@ -291,19 +290,12 @@ Result<void> SharedSegment::barrier(const CollectiveCall& call, bool compare,
 
 Result<void> SharedSegment::sleepUntilComplete(const CollectiveCall& call, Clock::time_point end) {
     const std::uint32_t phase = m_phase;
-    if (m_oversubscribed) {
-        for (int i = 0; i < kYields && !phaseIsComplete(phase); ++i)
-            ::sched_yield();
-    } else {
-        const Clock::time_point start = Clock::now();
-        for (auto waited = microseconds(0); !phaseIsComplete(phase) && waited < kAwake;
-             waited = std::chrono::duration_cast<microseconds>(Clock::now() - start)) {
-            for (int i = 0; i < kPausesBetweenLooks && !phaseIsComplete(phase); ++i)
-                pauseProcessor();
-            if (waited >= kPausing)
-                ::sched_yield();
-        }
-    }
+    const Clock::time_point spinEnd =
+        Clock::now() + (m_oversubscribed ? kSpinOversubscribed : kSpin);
+    do {
+        for (int i = 0; i < kPausesBetweenLooks && !phaseIsComplete(phase); ++i)
+            pauseProcessor();
+    } while (!phaseIsComplete(phase) && Clock::now() < spinEnd);
     std::optional<Fault> fault;
     for (int nap = 0; !phaseIsComplete(phase) && !fault; ++nap) {
         header().sleepers.fetch_add(1);

@@ -123,7 +123,7 @@ private:
     std::uint64_t m_end = 0;   ///< of what is laid out in the segment
     std::uint32_t m_phase = 0; ///< last phase this rank has passed
     bool m_tookSlot = false;
-    bool m_oversubscribed = false; ///< more ranks than processors: give way instead of spinning
+    bool m_oversubscribed = false; ///< more ranks than processors
     std::uint64_t m_memoryHash = 0;
     std::vector<Arena> m_arenas;
 };

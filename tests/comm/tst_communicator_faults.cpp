@@ -194,7 +194,7 @@ void TestCommunicatorFaults::abortIsSeenAtOnce() {
     });
     QVERIFY(waitForRounds(place, 3));
     place.status().header().abort = 1;
-    QVERIFY(QTest::qWaitFor([&] { return !ranks.isRunning(0) && !ranks.isRunning(2); }, 500));
+    QVERIFY(QTest::qWaitFor([&] { return !ranks.isRunning(0) && !ranks.isRunning(2); }, 2000));
     ranks.signal(1, SIGKILL);
     const std::vector<RankEnd> ends = ranks.wait(seconds(20));
     for (const int rank : {0, 2})
