@@ -38,6 +38,7 @@ FormField* FormGroup::addField(std::string_view path) {
 
 void FormGroup::addWidget(QWidget* widget) {
     m_layout->addWidget(widget);
+    widget->show(); // the layout would do so later
     m_rows.push_back(widget);
 }
 

@@ -27,6 +27,7 @@ void ScrollPanel::setContent(QWidget* content) {
     }
     m_content = content;
     m_frame->layout()->addWidget(content);
+    content->show(); // the layout would do so later
 }
 
 } // namespace trainyard::ui
