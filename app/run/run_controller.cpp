@@ -127,7 +127,8 @@ void RunController::onLaunched(const Result<StartReply>& reply) {
 
 /// The run has not come to be: nothing of it stays.
 void RunController::abandon(Error why) {
-    m_feed.reset();
+    if (m_feed)
+        m_feed.release()->deleteLater(); // this may be its own signal
     m_launchError.reset();
     if (const std::optional<RunRecord> run = std::exchange(m_run, std::nullopt))
         (void)m_store.deleteRun(run->id); // at worst it is listed as crashed

@@ -276,6 +276,21 @@ private slots:
         QCOMPARE(record.steps.size(), 20U);
     }
 
+    void aLongJournalComesWhole() {
+        // Tens of MiB, more than may wait for the store: reading pauses again and again.
+        const Script script("start=long");
+        RunBench bench;
+        RunController& run = *bench.follower().newRun();
+        const ControllerRecord record(run);
+        run.start(tinyExperiment());
+        QTRY_VERIFY_WITH_TIMEOUT(record.outcome, 60'000);
+        QCOMPARE(record.steps.size(), 200'000U);
+        const Points losses = bench.points(bench.runs().front().id, spec::metric::kTrainLoss);
+        QCOMPARE(losses.size(), 200'000U);
+        QCOMPARE(losses.steps.back(), 200'000);
+        QVERIFY(bench.store().takeRereads().empty()); // nothing was dropped on the way
+    }
+
     void aNewerWorkerIsNotACrash() {
         const Script script("start=living attach=newer");
         RunBench bench;

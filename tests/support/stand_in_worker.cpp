@@ -6,9 +6,11 @@
 // without a word does its work at once and well. A behaviour that ends in "_once" is that of the
 // first call only.
 //   inspect  problem, garbage, crash, slow, silent
-//   start    refused, crash, crash_before (the run is not made), slow, living (the run goes on
-//   until stop) attach   noise, half, silent, dead, damaged, newer, exit stop     refused
-// Every run has 20 steps in 2 epochs, with a validation after each.
+//   start    refused, slow, crash, crash_before (the run is not made), living (it goes on until
+//            stop), long (200,000 steps)
+//   attach   noise, half, silent, dead, damaged, newer, exit
+//   stop     refused, slow
+// Every other run has 20 steps in 2 epochs, with a validation after each.
 #include "engine/spec/event.h"
 #include "engine/spec/frame.h"
 
@@ -30,6 +32,7 @@ using namespace trainyard;
 namespace fs = std::filesystem;
 
 constexpr std::int64_t kSteps = 20;
+constexpr std::int64_t kManySteps = 200'000;
 constexpr std::int64_t kStepsPerEpoch = 10;
 constexpr std::int64_t kStepNs = 10'000'000;
 constexpr std::int64_t kBeginNs = 1'790'000'000'000'000'000;
@@ -107,8 +110,8 @@ public:
         frame.type = static_cast<std::uint8_t>(spec::typeOf(event));
         frame.payload = spec::encode(event);
         m_out << spec::encodeFrame(frame);
-        m_out.flush();
     }
+    void flush() { m_out.flush(); }
     void setSequence(std::uint64_t sequence) { m_sequence = sequence; }
 
     void addMetrics(std::int64_t step, std::vector<spec::NamedValue> values) {
@@ -212,10 +215,14 @@ int start(const Request& request, const std::string& behaviour) {
     journal.addBeginning(request.run);
     if (behaviour == "living") {
         journal.addSteps(5);
+    } else if (behaviour == "long") {
+        journal.addSteps(kManySteps);
+        journal.addEnd(spec::RunState::Finished, kManySteps);
     } else {
         journal.addSteps(kSteps);
         journal.addEnd(spec::RunState::Finished, kSteps);
     }
+    journal.flush();
     if (behaviour == "crash")
         return crash();
     std::cout << "a line of some library\n"
@@ -307,6 +314,7 @@ int stop(const Request& request, const std::string& behaviour) {
         ++frames;
     journal.setSequence(frames);
     journal.addEnd(spec::RunState::Stopped, 5);
+    journal.flush();
     std::cout << R"({"answer": "stopped"})"
               << "\n";
     return 0;
