@@ -26,8 +26,10 @@ namespace {
 constexpr int kNameLeast = 72;
 constexpr int kNameMost = 260;
 constexpr int kNameNarrow = 120;
-/// Below this width of the page the actions show only their icons.
-constexpr int kWordsFrom = 1180;
+constexpr int kLeastWidth = 640;
+/// What is left out first: words of the actions, then room around the tabs, their ticks, last the
+/// long end of the name.
+constexpr int kLevels = 4;
 
 /// A button with words, or of the kind that is only an icon.
 void setWords(QPushButton* button, const QAction* action, bool words) {
@@ -99,7 +101,7 @@ void ComposeHeader::addName() {
     shareUndo(m_name);
     row->addWidget(m_name);
     row->addWidget(m_dot);
-    connect(m_name, &QLineEdit::textChanged, this, &ComposeHeader::fitName);
+    connect(m_name, &QLineEdit::textChanged, this, &ComposeHeader::fit);
     connect(m_name, &QLineEdit::editingFinished, this, [this] {
         const QString name = m_name->text().trimmed();
         m_document.finishStep();
@@ -120,13 +122,33 @@ void ComposeHeader::styleName() {
             .arg(m_theme.font(TypeStyle::Title).pixelSize())
             .arg(m_theme.color(Color::BorderStrong).name(), m_theme.color(Color::Focus).name(),
                  m_theme.color(Color::Field).name()));
-    fitName();
+    fit();
 }
 
-void ComposeHeader::fitName() {
+void ComposeHeader::fitName(int most) {
     const int text = QFontMetrics(m_theme.font(TypeStyle::Title)).horizontalAdvance(m_name->text());
-    const int most = m_theme.px(width() < m_theme.px(kWordsFrom) ? kNameNarrow : kNameMost);
-    m_name->setFixedWidth(std::clamp(text + m_theme.px(space::kXl), m_theme.px(kNameLeast), most));
+    m_name->setFixedWidth(
+        std::clamp(text + m_theme.px(space::kXl), m_theme.px(kNameLeast), m_theme.px(most)));
+}
+
+void ComposeHeader::leaveOut(int level) {
+    for (const auto& [button, action] : m_wordy)
+        setWords(button, action, level < 1);
+    m_tabs->setTight(level >= 2, level >= 3);
+    fitName(level < 4 ? kNameMost : kNameNarrow);
+}
+
+void ComposeHeader::fit() {
+    for (int level = 0; level <= kLevels; ++level) {
+        leaveOut(level);
+        layout()->invalidate();
+        if (layout()->sizeHint().width() <= width())
+            return;
+    }
+}
+
+QSize ComposeHeader::minimumSizeHint() const {
+    return {m_theme.px(kLeastWidth), m_theme.px(height::kPageHeader)};
 }
 
 QPushButton* ComposeHeader::addAction(QAction* action, bool iconOnly) {
@@ -186,6 +208,7 @@ void ComposeHeader::refresh() {
     m_reason->setVisible(count > 0);
     m_reason->setText(count == 1 ? tr("Fix 1 problem to train")
                                  : tr("Fix %n problems to train", nullptr, count));
+    fit();
 }
 
 QString ComposeHeader::reason() const {
@@ -194,11 +217,7 @@ QString ComposeHeader::reason() const {
 
 void ComposeHeader::resizeEvent(QResizeEvent* event) {
     QFrame::resizeEvent(event);
-    const bool words = event->size().width() >= m_theme.px(kWordsFrom);
-    for (const auto& [button, action] : m_wordy)
-        setWords(button, action, words);
-    m_tabs->setTight(!words);
-    fitName();
+    fit();
 }
 
 } // namespace trainyard::ui

@@ -42,6 +42,8 @@ public:
     QPushButton* trainButton() const { return m_train; }
     /// Why Train is disabled; empty while it is not.
     QString reason() const;
+    /// It gives up words before it gives up room.
+    QSize minimumSizeHint() const override;
 
 protected:
     void resizeEvent(QResizeEvent* event) override;
@@ -51,7 +53,10 @@ private:
     void addActions(const ComposeActions& actions);
     QPushButton* addAction(QAction* action, bool iconOnly);
     void refresh();
-    void fitName();
+    /// Leaves out as little as the width demands.
+    void fit();
+    void leaveOut(int level);
+    void fitName(int most);
     void styleName();
 
     const Theme& m_theme;

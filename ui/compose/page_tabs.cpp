@@ -48,8 +48,11 @@ void PageTab::setProblems(int count) {
     update();
 }
 
-void PageTab::setTight(bool tight) {
+void PageTab::setTight(bool tight, bool withoutTick) {
+    if (tight == m_tight && withoutTick != m_tick)
+        return;
     m_tight = tight;
+    m_tick = !withoutTick;
     updateGeometry();
     update();
 }
@@ -59,14 +62,16 @@ int PageTab::side() const {
 }
 
 int PageTab::markWidth() const {
-    return m_problems > 0 ? problemCountWidth(theme(), m_problems) : theme().px(14);
+    if (m_problems > 0)
+        return problemCountWidth(theme(), m_problems);
+    return m_tick ? theme().px(icon_size::kInline) : 0;
 }
 
 QSize PageTab::sizeHint() const {
     // Measured in the heavier weight, so that choosing a tab moves nothing.
     const int text = QFontMetrics(theme().font(TypeStyle::Strong)).horizontalAdvance(this->text());
-    return {2 * side() + text + theme().px(space::kS) + markWidth(),
-            theme().px(height::kPageHeader)};
+    const int mark = markWidth() > 0 ? theme().px(space::kS) + markWidth() : 0;
+    return {2 * side() + text + mark, theme().px(height::kPageHeader)};
 }
 
 void PageTab::paintEvent(QPaintEvent*) {
@@ -90,6 +95,8 @@ void PageTab::paintMark(QPainter& painter, int x) const {
         drawProblemCount(painter, theme(), QRect(x, 0, markWidth(), height()), m_problems);
         return;
     }
+    if (!m_tick)
+        return;
     const int size = theme().px(icon_size::kInline);
     painter.drawPixmap(x, (height() - size) / 2,
                        theme().pixmap(QStringLiteral("check"), theme().tone(State::Finished).text,
@@ -112,9 +119,10 @@ void PageTabs::addTab(const QString& text) {
     m_group->add(tab);
 }
 
-void PageTabs::setTight(bool tight) {
+void PageTabs::setTight(bool tight, bool withoutTicks) {
     for (int index = 0; index < count(); ++index)
-        tab(index)->setTight(tight);
+        tab(index)->setTight(tight, withoutTicks);
+    updateGeometry(); // at once, not when the tabs are laid out
 }
 
 PageTab* PageTabs::tab(int index) const {

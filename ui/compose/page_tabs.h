@@ -19,8 +19,8 @@ public:
 
     void setProblems(int count);
     int problems() const { return m_problems; }
-    /// Less room around the words, for narrow windows.
-    void setTight(bool tight);
+    /// For narrow windows: less room around the words, and no tick where nothing is wrong.
+    void setTight(bool tight, bool withoutTick);
     QSize sizeHint() const override;
     QSize minimumSizeHint() const override { return sizeHint(); }
 
@@ -34,6 +34,7 @@ private:
 
     int m_problems = 0;
     bool m_tight = false;
+    bool m_tick = true;
 };
 
 class PageTabs : public QWidget {
@@ -47,7 +48,7 @@ public:
     int current() const { return m_group->current(); }
     void setCurrent(int index) { m_group->setCurrent(index); }
     PageTab* tab(int index) const;
-    void setTight(bool tight);
+    void setTight(bool tight, bool withoutTicks);
 
 signals:
     /// The user chose another tab.

@@ -1,0 +1,883 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Compose by clicks and keys: what is edited shows in shapes, problems and prices at once, and
+// comes back from the file as it was.
+#include "app/models/device_model.h"
+#include "app/models/experiment_document.h"
+#include "engine/spec/experiment_json.h"
+#include "ui/compose/class_balance.h"
+#include "ui/compose/compose_page.h"
+#include "ui/compose/data_facts_view.h"
+#include "ui/compose/data_tab.h"
+#include "ui/compose/file_field.h"
+#include "ui/compose/form_field.h"
+#include "ui/compose/layer_inspector.h"
+#include "ui/compose/layer_palette.h"
+#include "ui/compose/layer_view.h"
+#include "ui/compose/memory_cell.h"
+#include "ui/compose/model_tab.h"
+#include "ui/compose/page_tabs.h"
+#include "ui/compose/parallelism_tab.h"
+#include "ui/compose/price_strip.h"
+#include "ui/compose/problem_list.h"
+#include "ui/compose/rank_tiles.h"
+#include "ui/compose/run_arithmetic.h"
+#include "ui/compose/sample_card.h"
+#include "ui/compose/shape_callout.h"
+#include "ui/compose/start_view.h"
+#include "ui/compose/training_tab.h"
+#include "ui/theme/theme.h"
+#include "ui/widgets/banner.h"
+#include "ui/widgets/empty_state.h"
+#include "ui/widgets/figure_cell.h"
+#include "ui/widgets/number_field.h"
+#include "ui/widgets/segmented_control.h"
+
+#include <QAccessible>
+#include <QAction>
+#include <QApplication>
+#include <QDragEnterEvent>
+#include <QFile>
+#include <QFileDialog>
+#include <QLayout>
+#include <QLineEdit>
+#include <QMessageBox>
+#include <QMimeData>
+#include <QPushButton>
+#include <QSignalSpy>
+#include <QTemporaryDir>
+#include <QTest>
+
+using namespace trainyard;
+using namespace trainyard::ui;
+using app::LayerListModel;
+using app::Section;
+
+namespace {
+
+app::DataFacts fashion() {
+    app::DataFacts facts;
+    facts.training.samples = 60000;
+    facts.training.sampleShape = {1, 28, 28};
+    facts.training.classes = 10;
+    facts.training.classCounts.assign(10, 6000);
+    facts.validation = facts.training;
+    facts.validation->samples = 10000;
+    facts.validation->classCounts.assign(10, 1000);
+    return facts;
+}
+
+QByteArray content(const QString& file) {
+    QFile source(file);
+    return source.open(QIODevice::ReadOnly) ? source.readAll() : QByteArray();
+}
+
+QPushButton* button(QWidget* root, const QString& text) {
+    for (QPushButton* each : root->findChildren<QPushButton*>())
+        if (each->text() == text && each->isVisibleTo(root->window()))
+            return each;
+    return nullptr;
+}
+
+/// Those that are seen; others may be about to go.
+template <class T>
+QList<T*> seen(QWidget* root) {
+    QList<T*> all = root->findChildren<T*>();
+    all.removeIf([root](T* each) { return !each->isVisibleTo(root); });
+    return all;
+}
+
+/// Types over what stands in the field.
+void type(QWidget* input, const QString& text) {
+    auto* line = qobject_cast<QLineEdit*>(input);
+    if (!line)
+        line = input->findChild<QLineEdit*>();
+    QVERIFY(line);
+    input->setFocus();
+    line->selectAll();
+    QTest::keyClicks(line, text);
+}
+
+bool hasColor(const QImage& image, const QColor& color) {
+    for (int y = 0; y < image.height(); ++y)
+        for (int x = 0; x < image.width(); ++x)
+            if (image.pixelColor(x, y).rgb() == color.rgb())
+                return true;
+    return false;
+}
+
+} // namespace
+
+class ComposePageTest : public QObject {
+    Q_OBJECT
+private slots:
+    void init();
+    void cleanup();
+    void samplesOpenFromTheStart();
+    void emptyModelIsDrawnLayerByLayer();
+    void aNumberChangesTheShapes();
+    void wrongTextIsKeptAndNotTaken();
+    void denseAfterAPictureIsRedAndCured();
+    void theInputReshapesTheModel();
+    void batchSmallerThanTheRanks();
+    void undoAndRedoByKeys();
+    void savesAndReloadsTheSameBytes_data();
+    void savesAndReloadsTheSameBytes();
+    void layersByKeys();
+    void layersByPaletteAndDrop();
+    void renamesInTheInspector();
+    void problemsLeadToTheirPlace();
+    void changesAreNotDropped();
+    void badFilesAreExplained();
+    void aFileIsDroppedOnThePage();
+    void foreignChangesAreNotOverwritten();
+    void trainsWithAbsolutePaths();
+    void dataIsLookedInto();
+    void validationIsChosen();
+    void filesAreBrowsed();
+    void optimizerBringsItsFields();
+    void planFollowsTheRanks();
+    void pricesSayWhatTheyAssume();
+    void narrowWindowsFit();
+    void everythingHasAName();
+    void theKeyboardReachesEverything();
+    void looksRightInTheDark();
+
+private:
+    void start(const QLocale& locale);
+    void openCnn();
+    QString cell(int row, int role) const {
+        return view()->model()->index(row, 0).data(role).toString();
+    }
+    LayerView* view() const { return m_page->modelTab()->view(); }
+    FormField* inspected(const char* field) const {
+        return findField(m_page->modelTab()->inspector(),
+                         "model.layers[" + std::to_string(view()->chosenRow() - 1) + "]." + field);
+    }
+    FigureCell* figure(QWidget* root, const QString& caption) const {
+        for (FigureCell* each : root->findChildren<FigureCell*>())
+            if (each->accessibleName().startsWith(caption))
+                return each;
+        return nullptr;
+    }
+    void clickTab(Section section) {
+        QTest::mouseClick(m_page->header()->tabs()->tab(static_cast<int>(section)), Qt::LeftButton);
+    }
+
+    std::unique_ptr<QTemporaryDir> m_folder;
+    std::unique_ptr<Theme> m_theme;
+    std::unique_ptr<app::LocalLauncher> m_launcher;
+    std::unique_ptr<app::DeviceModel> m_devices;
+    std::unique_ptr<app::ExperimentDocument> m_document;
+    std::unique_ptr<ComposePage> m_page;
+};
+
+void ComposePageTest::init() {
+    start(QLocale(QLocale::English, QLocale::UnitedStates));
+}
+
+void ComposePageTest::start(const QLocale& locale) {
+    QLocale::setDefault(locale);
+    m_folder = std::make_unique<QTemporaryDir>();
+    m_theme = std::make_unique<Theme>(*qApp, Theme::Setting::Light);
+    QFile worker(m_folder->filePath(QStringLiteral("worker")));
+    QVERIFY(worker.open(QIODevice::WriteOnly));
+    worker.write("#!/bin/sh\necho '{\"cores\": 4, \"memory\": {\"total\": 8589934592}}'\n");
+    worker.setPermissions(QFileDevice::ReadOwner | QFileDevice::ExeOwner);
+    worker.close();
+    m_launcher = std::make_unique<app::LocalLauncher>(worker.fileName(), m_folder->path());
+    m_devices = std::make_unique<app::DeviceModel>(*m_launcher);
+    m_document = std::make_unique<app::ExperimentDocument>();
+    m_page = std::make_unique<ComposePage>(*m_theme, *m_document, *m_devices, app::samples());
+    m_page->resize(1364, 860); // a window of 1440 x 900 without its frame
+    m_page->show();
+    QVERIFY(QTest::qWaitForWindowActive(m_page.get()));
+}
+
+void ComposePageTest::cleanup() {
+    m_page.reset();
+    m_document.reset();
+    m_devices.reset();
+    m_launcher.reset();
+    m_theme.reset();
+    m_folder.reset();
+}
+
+void ComposePageTest::openCnn() {
+    for (const app::Sample& sample : app::samples())
+        if (sample.name == QStringLiteral("fashion-cnn"))
+            m_page->openSample(sample);
+    QVERIFY(m_document->isOpen());
+    m_document->setDataFacts(m_document->dataQuestion(), fashion());
+    m_page->showSection(Section::Model);
+    view()->choose(1);
+    view()->setFocus();
+}
+
+void ComposePageTest::samplesOpenFromTheStart() {
+    QVERIFY(m_page->startView()->isVisible());
+    QVERIFY(!m_page->actions().train->isEnabled());
+    SampleCard* card = m_page->startView()->card(0);
+    QVERIFY(!sketchOf(app::samples().front().json).empty());
+    QTest::mouseClick(card, Qt::LeftButton);
+    QVERIFY(!m_page->startView()->isVisible());
+    QCOMPARE(m_document->name(), app::samples().front().name);
+    QVERIFY(!m_document->isModified());
+    // New shows the start again; what is open stays open.
+    QTest::keyClick(m_page.get(), Qt::Key_N, Qt::ControlModifier);
+    QVERIFY(m_page->startView()->isVisible());
+    QPushButton* back = button(m_page->startView(), QStringLiteral("Back to fashion-mlp"));
+    QVERIFY(back);
+    QTest::mouseClick(back, Qt::LeftButton);
+    QVERIFY(!m_page->startView()->isVisible());
+    // And by keys.
+    m_page->showStart();
+    m_page->startView()->card(1)->setFocus();
+    QTest::keyClick(m_page->startView()->card(1), Qt::Key_Return);
+    QCOMPARE(m_document->name(), app::samples()[1].name);
+}
+
+void ComposePageTest::emptyModelIsDrawnLayerByLayer() {
+    for (QAbstractButton* each : m_page->startView()->findChildren<QAbstractButton*>())
+        if (each->text() == QStringLiteral("Empty model"))
+            QTest::mouseClick(each, Qt::LeftButton);
+    QVERIFY(m_document->isOpen());
+    QVERIFY(m_document->experiment().model.layers.empty());
+    QVERIFY(!m_page->header()->trainButton()->isEnabled());
+    // The problem of the empty model has a cure.
+    QPushButton* cure = button(m_page->strip(), QStringLiteral("Add flatten and dense"));
+    QVERIFY(cure);
+    QTest::mouseClick(cure, Qt::LeftButton);
+    QCOMPARE(m_document->experiment().model.layers.size(), std::size_t{2});
+    QCOMPARE(cell(2, LayerListModel::OutputShapeRole), QStringLiteral("10"));
+}
+
+void ComposePageTest::aNumberChangesTheShapes() {
+    openCnn();
+    QTest::mouseClick(view()->viewport(), Qt::LeftButton, {},
+                      view()->visualRect(view()->model()->index(1, 0)).center());
+    QCOMPARE(view()->chosenRow(), 1);
+    FormField* filters = inspected("out_channels");
+    QVERIFY(filters);
+    const QString parameters = figure(m_page->strip(), QStringLiteral("Parameters"))->figure();
+    QCOMPARE(cell(3, LayerListModel::InputShapeRole), QStringLiteral("32 × 28 × 28"));
+    type(filters->input(), QStringLiteral("64"));
+    QCOMPARE(cell(3, LayerListModel::InputShapeRole), QStringLiteral("64 × 28 × 28"));
+    QCOMPARE(cell(1, LayerListModel::ArgumentsRole), QStringLiteral("3 × 3, 64"));
+    QVERIFY(figure(m_page->strip(), QStringLiteral("Parameters"))->figure() != parameters);
+    QVERIFY(m_document->isModified());
+    // Both numbers of a pair.
+    FormField* kernel = inspected("kernel");
+    const auto numbers = seen<NumberField>(kernel);
+    QCOMPARE(numbers.size(), 2);
+    type(numbers[1], QStringLiteral("5"));
+    QCOMPARE(cell(1, LayerListModel::ArgumentsRole), QStringLiteral("3 × 5, 64"));
+    QCOMPARE(cell(3, LayerListModel::InputShapeRole), QStringLiteral("64 × 28 × 26"));
+    // Typing is one step: 6, 64 and not more.
+    m_document->undo();
+    m_document->undo();
+    QVERIFY(!m_document->history().canUndo());
+    QCOMPARE(filters->input()->property("value").toDouble(), 32);
+}
+
+void ComposePageTest::wrongTextIsKeptAndNotTaken() {
+    openCnn();
+    FormField* filters = inspected("out_channels");
+    type(filters->input(), QStringLiteral("0"));
+    QVERIFY(filters->problem().contains(u'0'));
+    QCOMPARE(cell(1, LayerListModel::ArgumentsRole), QStringLiteral("3 × 3, 32"));
+    QCOMPARE(filters->input()->findChild<QLineEdit*>()->text(), QStringLiteral("0"));
+    QVERIFY(filters->input()->property("invalid").toBool());
+    type(filters->input(), QStringLiteral("8"));
+    QVERIFY(filters->problem().isEmpty());
+    QVERIFY(!filters->input()->property("invalid").toBool());
+}
+
+void ComposePageTest::denseAfterAPictureIsRedAndCured() {
+    openCnn();
+    const QColor red = m_theme->tone(State::Failed).solid;
+    const auto grabRow = [this](int row) {
+        QRect rect = view()->visualRect(view()->model()->index(row, 0));
+        rect.setRight(view()->callout()->x() - 1); // which stands before the rows
+        return view()->viewport()->grab(rect).toImage();
+    };
+    QVERIFY(!hasColor(view()->viewport()->grab().toImage(), red));
+    view()->choose(7); // flatten
+    QTest::keyClick(view(), Qt::Key_Delete);
+    QCOMPARE(cell(8, LayerListModel::IdRole), QStringLiteral("dense"));
+    QVERIFY(hasColor(grabRow(8), red));
+    QVERIFY(!hasColor(grabRow(7), red));
+    // Both shapes, the sentence, and why Train cannot be pressed.
+    QCOMPARE(cell(8, LayerListModel::InputShapeRole), QStringLiteral("64 × 7 × 7"));
+    QCOMPARE(cell(8, LayerListModel::WantedRole), QStringLiteral("vector"));
+    ShapeCallout* callout = view()->callout();
+    QVERIFY(callout->isVisible());
+    QCOMPARE(callout->sentence(), QStringLiteral("dense needs a vector; it gets 64 × 7 × 7."));
+    QVERIFY(view()->viewport()->rect().contains(callout->geometry()));
+    QVERIFY(!m_page->header()->trainButton()->isEnabled());
+    QCOMPARE(m_page->header()->reason(), QStringLiteral("Fix 1 problem to train"));
+    QCOMPARE(m_page->header()->tabs()->tab(1)->problems(), 1);
+    QSignalSpy trained(m_page.get(), &ComposePage::trainRequested);
+    QTest::keyClick(view(), Qt::Key_Return, Qt::ControlModifier);
+    QCOMPARE(trained.count(), 0);
+
+    QPushButton* cure = button(callout, QStringLiteral("Insert flatten"));
+    QVERIFY(cure);
+    QTest::mouseClick(cure, Qt::LeftButton);
+    QVERIFY(!callout->isVisible());
+    QVERIFY(!hasColor(view()->viewport()->grab().toImage(), red));
+    QVERIFY(m_page->header()->trainButton()->isEnabled());
+    QVERIFY(m_page->header()->reason().isEmpty());
+    QCOMPARE(cell(8, LayerListModel::TypeRole), QStringLiteral("flatten"));
+}
+
+void ComposePageTest::theInputReshapesTheModel() {
+    openCnn();
+    view()->choose(0);
+    const auto numbers = seen<NumberField>(m_page->modelTab()->inspector());
+    QCOMPARE(numbers.size(), 3);
+    type(numbers[1], QStringLiteral("32"));
+    type(numbers[2], QStringLiteral("32"));
+    QCOMPARE(cell(1, LayerListModel::OutputShapeRole), QStringLiteral("32 × 32 × 32"));
+    QCOMPARE(cell(7, LayerListModel::OutputShapeRole), QStringLiteral("4096"));
+    // The data has another shape; one click takes it.
+    QPushButton* cure =
+        button(m_page->modelTab()->inspector(), QStringLiteral("Set the input to 1 × 28 × 28"));
+    QVERIFY(cure);
+    QTest::mouseClick(cure, Qt::LeftButton);
+    QVERIFY(m_document->problems().empty());
+}
+
+void ComposePageTest::batchSmallerThanTheRanks() {
+    openCnn();
+    clickTab(Section::Training);
+    FormField* batch = findField(m_page->trainingTab(), "training.batch");
+    QVERIFY(batch && batch->isVisible());
+    QCOMPARE(batch->note(), QStringLiteral("128 = 64 + 64, one part for each rank"));
+    type(batch->input(), QStringLiteral("2"));
+    clickTab(Section::Parallelism);
+    FormField* ranks = findField(m_page->parallelismTab(), "parallel.data");
+    type(ranks->input(), QStringLiteral("4"));
+    QVERIFY(!m_page->header()->trainButton()->isEnabled());
+    QCOMPARE(m_page->header()->tabs()->tab(2)->problems(), 1);
+    clickTab(Section::Training);
+    QVERIFY2(batch->problem().contains(u"A batch of 2 cannot be shared by 4 ranks."),
+             qPrintable(batch->problem()));
+    QPushButton* four = button(batch, QStringLiteral("Use a batch of 4"));
+    QPushButton* two = button(batch, QStringLiteral("Use 2 ranks"));
+    QVERIFY(four && two);
+    QTest::mouseClick(two, Qt::LeftButton);
+    QVERIFY(m_document->problems().empty());
+    QVERIFY(batch->problem().isEmpty());
+    QCOMPARE(m_document->experiment().parallel.data, 2);
+    // 10 on 4 is uneven, not wrong.
+    type(batch->input(), QStringLiteral("10"));
+    m_document->setValue("parallel.data", std::int64_t{4});
+    QVERIFY(m_document->problems().empty());
+    QCOMPARE(batch->note(), QStringLiteral("10 = 3 + 3 + 2 + 2, one part for each rank"));
+}
+
+void ComposePageTest::undoAndRedoByKeys() {
+    openCnn();
+    const auto layers = [this] {
+        return m_document->experiment().model.layers.size();
+    };
+    QTest::keyClick(view(), Qt::Key_D, Qt::ControlModifier);
+    QTest::keyClick(view(), Qt::Key_D, Qt::ControlModifier);
+    QCOMPARE(layers(), std::size_t{13});
+    QTest::keyClick(view(), Qt::Key_Z, Qt::ControlModifier);
+    QTest::keyClick(view(), Qt::Key_Z, Qt::ControlModifier);
+    QCOMPARE(layers(), std::size_t{11});
+    QVERIFY(!m_page->actions().undo->isEnabled());
+    QTest::keyClick(view(), Qt::Key_Z, Qt::ControlModifier | Qt::ShiftModifier);
+    QCOMPARE(layers(), std::size_t{12});
+    // A field with nothing of its own to take back lets the key through.
+    view()->choose(1);
+    inspected("out_channels")->focusInput();
+    QTest::keyClick(inspected("out_channels")->input(), Qt::Key_Z, Qt::ControlModifier);
+    QCOMPARE(layers(), std::size_t{11});
+}
+
+void ComposePageTest::savesAndReloadsTheSameBytes_data() {
+    QTest::addColumn<QString>("locale");
+    QTest::addColumn<QString>("typed");
+    QTest::newRow("C") << QStringLiteral("C") << QStringLiteral("0.002");
+    QTest::newRow("German") << QStringLiteral("de_DE") << QStringLiteral("0,002");
+    QTest::newRow("Russian") << QStringLiteral("ru_RU") << QStringLiteral("0,002");
+}
+
+void ComposePageTest::savesAndReloadsTheSameBytes() {
+    QFETCH(QString, locale);
+    QFETCH(QString, typed);
+    cleanup();
+    start(QLocale(locale));
+    openCnn();
+    clickTab(Section::Training);
+    FormField* rate = findField(m_page->trainingTab(), "training.optimizer.learning_rate");
+    type(rate->input(), typed);
+    QVERIFY2(rate->problem().isEmpty(), qPrintable(rate->problem()));
+    QVERIFY(m_document->value("training.optimizer.learning_rate") == spec::Value(0.002));
+
+    const QString file = m_folder->filePath(QStringLiteral("mine.json"));
+    QTest::keyClick(rate->input(), Qt::Key_S, Qt::ControlModifier);
+    auto* dialog = m_page->findChild<QFileDialog*>();
+    QVERIFY(dialog);
+    dialog->selectFile(file);
+    QMetaObject::invokeMethod(dialog, "accept");
+    QTRY_VERIFY(QFile::exists(file));
+    QVERIFY(!m_document->isModified());
+    const QByteArray bytes = content(file);
+    spec::Experiment expected =
+        spec::parseExperiment(app::samples()[1].json.toStdString()).experiment;
+    expected.training.optimizer.values["learning_rate"] = 0.002;
+    QCOMPARE(bytes, QByteArray::fromStdString(spec::toJson(expected)));
+
+    m_document->setValue("training.batch", std::int64_t{60});
+    m_document->setValue("training.batch", std::int64_t{128});
+    QVERIFY(m_document->save().ok());
+    QCOMPARE(content(file), bytes);
+    m_page->openFile(file);
+    QCOMPARE(m_document->filePath(), file);
+    QVERIFY(m_document->saveAs(m_folder->filePath(QStringLiteral("again.json"))).ok());
+    QCOMPARE(content(m_folder->filePath(QStringLiteral("again.json"))), bytes);
+}
+
+void ComposePageTest::layersByKeys() {
+    openCnn();
+    QTest::keyClick(view(), Qt::Key_Down);
+    QTest::keyClick(view(), Qt::Key_Down);
+    QCOMPARE(cell(view()->chosenRow(), LayerListModel::IdRole), QStringLiteral("pool1"));
+    // A opens the list, letters search it, Enter adds behind the chosen node.
+    QTest::keyClick(view(), Qt::Key_A);
+    QWidget* popup = QApplication::activePopupWidget();
+    QVERIFY(popup);
+    auto* search = popup->findChild<QLineEdit*>();
+    QTest::keyClicks(search, QStringLiteral("drop"));
+    QTest::keyClick(search, Qt::Key_Return);
+    QVERIFY(!QApplication::activePopupWidget());
+    QCOMPARE(view()->chosenRow(), 4);
+    QCOMPARE(cell(4, LayerListModel::IdRole), QStringLiteral("dropout1"));
+    QTest::keyClick(view(), Qt::Key_Up, Qt::AltModifier);
+    QCOMPARE(view()->chosenRow(), 3);
+    QCOMPARE(cell(3, LayerListModel::IdRole), QStringLiteral("dropout1"));
+    QTest::keyClick(view(), Qt::Key_Down, Qt::AltModifier);
+    QTest::keyClick(view(), Qt::Key_Down, Qt::AltModifier);
+    QCOMPARE(cell(5, LayerListModel::IdRole), QStringLiteral("dropout1"));
+    QTest::keyClick(view(), Qt::Key_D, Qt::ControlModifier);
+    QCOMPARE(cell(6, LayerListModel::IdRole), QStringLiteral("dropout2"));
+    QCOMPARE(view()->chosenRow(), 6);
+    QTest::keyClick(view(), Qt::Key_Delete);
+    QTest::keyClick(view(), Qt::Key_Home);
+    QCOMPARE(view()->chosenRow(), 0);
+    QTest::keyClick(view(), Qt::Key_Delete); // the input stays
+    QCOMPARE(m_document->experiment().model.layers.size(), std::size_t{12});
+    // Enter edits in the inspector.
+    QTest::keyClick(view(), Qt::Key_Down);
+    QTest::keyClick(view(), Qt::Key_Return);
+    QVERIFY(m_page->modelTab()->inspector()->isAncestorOf(QApplication::focusWidget()));
+    QCOMPARE(QApplication::focusWidget(), inspected("out_channels")->input());
+}
+
+void ComposePageTest::layersByPaletteAndDrop() {
+    openCnn();
+    LayerPalette* palette = m_page->modelTab()->palettePanel();
+    QTest::keyClicks(palette->search(), QStringLiteral("flat"));
+    QListView* list = palette->list();
+    QCOMPARE(list->model()->rowCount(), 2); // its group and itself
+    QTest::mouseClick(list->viewport(), Qt::LeftButton, {},
+                      list->visualRect(list->model()->index(1, 0)).center());
+    QCOMPARE(cell(2, LayerListModel::IdRole), QStringLiteral("flatten1"));
+    QVERIFY(view()->callout()->isVisible()); // relu keeps it a vector, pool needs a picture
+    m_document->undo();
+    palette->search()->clear();
+    QVERIFY(list->model()->rowCount() > 6);
+
+    // Dropped on the edge above pool1.
+    QMimeData data;
+    data.setData(LayerListModel::typeMime(), "dropout");
+    const QRect row = view()->visualRect(view()->model()->index(3, 0));
+    const QPoint edge(row.center().x(), row.top() + 4);
+    QDragEnterEvent enter(edge, Qt::CopyAction, &data, Qt::LeftButton, {});
+    QApplication::sendEvent(view()->viewport(), &enter);
+    QDragMoveEvent move(edge, Qt::CopyAction, &data, Qt::LeftButton, {});
+    QApplication::sendEvent(view()->viewport(), &move);
+    QVERIFY(move.isAccepted());
+    QDropEvent drop(edge, Qt::CopyAction, &data, Qt::LeftButton, {});
+    QApplication::sendEvent(view()->viewport(), &drop);
+    QCOMPARE(cell(3, LayerListModel::IdRole), QStringLiteral("dropout1"));
+    QCOMPARE(view()->chosenRow(), 3);
+}
+
+void ComposePageTest::renamesInTheInspector() {
+    openCnn();
+    QLineEdit* name = m_page->modelTab()->inspector()->nameField();
+    QCOMPARE(name->text(), QStringLiteral("conv1"));
+    type(name, QStringLiteral("stem"));
+    QTest::keyClick(name, Qt::Key_Return);
+    QCOMPARE(cell(1, LayerListModel::IdRole), QStringLiteral("stem"));
+    type(name, QStringLiteral("conv2"));
+    QTest::keyClick(name, Qt::Key_Return);
+    QCOMPARE(name->text(), QStringLiteral("conv3")); // conv2 is taken
+    // The experiment's own name.
+    QLineEdit* title = m_page->header()->nameField();
+    type(title, QStringLiteral("my net"));
+    QTest::keyClick(title, Qt::Key_Return);
+    QCOMPARE(m_document->name(), QStringLiteral("my net"));
+    type(title, QStringLiteral(" "));
+    QTest::keyClick(title, Qt::Key_Return);
+    QCOMPARE(title->text(), QStringLiteral("my net"));
+}
+
+void ComposePageTest::problemsLeadToTheirPlace() {
+    openCnn();
+    m_document->setValue("training.batch", std::int64_t{1});
+    m_document->setValue("parallel.transport", std::string("pigeon"));
+    m_document->setValue("model.layers[0].out_channels", std::int64_t{0});
+    QCOMPARE(m_document->problems().size(), std::size_t{3});
+    const auto rows = seen<ProblemRow>(m_page->strip());
+    QCOMPARE(rows.size(), 3);
+    QTest::mouseClick(rows[1], Qt::LeftButton, {}, QPoint(40, 8));
+    QCOMPARE(m_page->section(), Section::Training);
+    QCOMPARE(QApplication::focusWidget(),
+             findField(m_page->trainingTab(), "training.batch")->input());
+    QTest::keyClick(m_page.get(), Qt::Key_F8);
+    QCOMPARE(m_page->section(), Section::Model);
+    QCOMPARE(view()->chosenRow(), 1);
+    QCOMPARE(QApplication::focusWidget(), inspected("out_channels")->input());
+    QTest::keyClick(m_page.get(), Qt::Key_F8);
+    QTest::keyClick(m_page.get(), Qt::Key_F8);
+    QCOMPARE(m_page->section(), Section::Parallelism);
+    QTest::keyClick(m_page.get(), Qt::Key_F8, Qt::ShiftModifier);
+    QCOMPARE(m_page->section(), Section::Training);
+    m_page->strip()->problemList()->focusRow(0);
+    QTest::keyClick(QApplication::focusWidget(), Qt::Key_Return);
+    QCOMPARE(m_page->section(), Section::Model);
+}
+
+void ComposePageTest::changesAreNotDropped() {
+    openCnn();
+    m_document->setValue("training.batch", std::int64_t{64});
+    const auto press = [this](QMessageBox::StandardButton which) {
+        auto* question = m_page->findChild<QMessageBox*>();
+        QVERIFY(question);
+        QVERIFY(question->text().contains(m_document->name()));
+        QTest::mouseClick(question->button(which), Qt::LeftButton);
+        QTRY_VERIFY(!m_page->findChild<QMessageBox*>());
+    };
+    m_page->openSample(app::samples().front());
+    press(QMessageBox::Cancel);
+    QCOMPARE(m_document->name(), QStringLiteral("fashion-cnn"));
+    QVERIFY(m_document->isModified());
+    // What is asked once is not asked again by what follows.
+    m_page->keepChanges([this] { m_page->openSample(app::samples().front()); });
+    press(QMessageBox::Discard);
+    QCOMPARE(m_document->name(), QStringLiteral("fashion-mlp"));
+    QVERIFY(!m_page->findChild<QMessageBox*>());
+
+    // Saved first, then replaced.
+    const QString file = m_folder->filePath(QStringLiteral("kept.json"));
+    QVERIFY(m_document->saveAs(file).ok());
+    m_document->setValue("training.batch", std::int64_t{32});
+    m_page->openSample(app::samples()[1]);
+    press(QMessageBox::Save);
+    QCOMPARE(m_document->name(), QStringLiteral("fashion-cnn"));
+    QVERIFY(content(file).contains("\"batch\": 32"));
+}
+
+void ComposePageTest::badFilesAreExplained() {
+    openCnn();
+    const QString file = m_folder->filePath(QStringLiteral("bad.json"));
+    QFile bad(file);
+    QVERIFY(bad.open(QIODevice::WriteOnly));
+    bad.write(QByteArray(app::samples()[1].json).replace("\"epochs\"", "\"epoches\""));
+    bad.close();
+    m_page->openFile(file);
+    QVERIFY(m_page->banner()->isVisible());
+    const QString sentence = m_page->banner()->message();
+    QVERIFY2(sentence.contains(file) && sentence.contains(u"training.epoches"),
+             qPrintable(sentence));
+    QVERIFY(m_document->filePath().isEmpty());
+    m_page->openFile(m_folder->filePath(QStringLiteral("missing.json")));
+    QVERIFY(m_page->banner()->message().contains(QStringLiteral("missing.json")));
+    m_page->openSample(app::samples().front());
+    QVERIFY(!m_page->banner()->isVisible());
+}
+
+void ComposePageTest::aFileIsDroppedOnThePage() {
+    const QString file = m_folder->filePath(QStringLiteral("dropped.json"));
+    QFile target(file);
+    QVERIFY(target.open(QIODevice::WriteOnly));
+    target.write(app::samples().front().json);
+    target.close();
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(file)});
+    QDragEnterEvent enter({50, 50}, Qt::CopyAction, &data, Qt::LeftButton, {});
+    QApplication::sendEvent(m_page.get(), &enter);
+    QVERIFY(enter.isAccepted());
+    QDropEvent drop({50, 50}, Qt::CopyAction, &data, Qt::LeftButton, {});
+    QApplication::sendEvent(m_page.get(), &drop);
+    QCOMPARE(m_document->filePath(), file);
+    QMimeData picture;
+    picture.setUrls({QUrl::fromLocalFile(QStringLiteral("/a/picture.png"))});
+    QDragEnterEvent other({50, 50}, Qt::CopyAction, &picture, Qt::LeftButton, {});
+    other.ignore();
+    QApplication::sendEvent(m_page.get(), &other);
+    QVERIFY(!other.isAccepted());
+}
+
+void ComposePageTest::foreignChangesAreNotOverwritten() {
+    openCnn();
+    const QString file = m_folder->filePath(QStringLiteral("shared.json"));
+    QVERIFY(m_document->saveAs(file).ok());
+    QFile foreign(file);
+    QVERIFY(foreign.open(QIODevice::Append));
+    foreign.write("\n");
+    foreign.close();
+    m_document->setValue("training.batch", std::int64_t{64});
+    QTest::keyClick(view(), Qt::Key_S, Qt::ControlModifier);
+    auto* question = m_page->findChild<QMessageBox*>();
+    QVERIFY(question);
+    QVERIFY(!content(file).contains("\"batch\": 64"));
+    for (QAbstractButton* each : question->buttons())
+        if (question->buttonRole(each) == QMessageBox::DestructiveRole)
+            QTest::mouseClick(each, Qt::LeftButton);
+    QVERIFY(content(file).contains("\"batch\": 64"));
+    QVERIFY(!m_document->isModified());
+}
+
+void ComposePageTest::trainsWithAbsolutePaths() {
+    openCnn();
+    QVERIFY(m_document->saveAs(m_folder->filePath(QStringLiteral("net.json"))).ok());
+    m_document->setValue("data.train.images", std::string("images.gz"));
+    QSignalSpy trained(m_page.get(), &ComposePage::trainRequested);
+    QTest::mouseClick(m_page->header()->trainButton(), Qt::LeftButton);
+    QCOMPARE(trained.count(), 1);
+    const auto experiment = trained.front().front().value<spec::Experiment>();
+    QCOMPARE(QString::fromStdString(experiment.data.train.at("images")),
+             m_folder->filePath(QStringLiteral("images.gz")));
+    QTest::keyClick(m_page.get(), Qt::Key_Return, Qt::ControlModifier);
+    QCOMPARE(trained.count(), 2);
+}
+
+void ComposePageTest::dataIsLookedInto() {
+    openCnn();
+    clickTab(Section::Data);
+    DataTab* tab = m_page->dataTab();
+    QCOMPARE(figure(tab, QStringLiteral("Training samples"))->figure(), QStringLiteral("60,000"));
+    QCOMPARE(figure(tab, QStringLiteral("One sample"))->figure(), QStringLiteral("1 × 28 × 28"));
+    QVERIFY(tab->findChild<ClassBalance*>()->sentence().contains(QStringLiteral("6,000")));
+    // Looked at again.
+    QSignalSpy wanted(m_document.get(), &app::ExperimentDocument::inspectionWanted);
+    QTest::mouseClick(button(tab, QStringLiteral("Look again")), Qt::LeftButton);
+    QCOMPARE(wanted.count(), 1);
+    auto* state = tab->findChild<EmptyState*>();
+    QVERIFY(state->isVisible());
+    QCOMPARE(state->accessibleName(), QStringLiteral("Looking into the files"));
+    m_document->setDataError(m_document->dataQuestion(), Error({"The worker is gone."}));
+    QVERIFY(state->accessibleDescription().contains(QStringLiteral("The worker is gone.")));
+    app::DataFacts broken;
+    broken.problems = {Error({"The file ends early."}, "data.train.images")};
+    m_document->setDataFacts(m_document->dataQuestion(), broken);
+    QCOMPARE(tab->fileField("data.train.images")->problem(),
+             QStringLiteral("The file ends early."));
+    QCOMPARE(m_page->header()->tabs()->tab(0)->problems(), 1);
+    QVERIFY(!m_page->header()->trainButton()->isEnabled());
+    app::DataFacts uneven = fashion();
+    uneven.training.classCounts[3] = 12;
+    m_document->setDataFacts(m_document->dataQuestion(), uneven);
+    QVERIFY(tab->findChild<ClassBalance*>()->sentence().contains(
+        QStringLiteral("From 12 training samples (class 3)")));
+}
+
+void ComposePageTest::validationIsChosen() {
+    openCnn();
+    clickTab(Section::Data);
+    DataTab* tab = m_page->dataTab();
+    FileField* images = tab->fileField("data.validation.images");
+    QVERIFY(images->isVisible() && !findField(tab, "data.validation.fraction"));
+    const spec::FileSet files = m_document->experiment().data.validation;
+    QTest::mouseClick(tab->validationKind()->segment(1), Qt::LeftButton);
+    FormField* share = findField(tab, "data.validation.fraction");
+    QVERIFY(!images->isVisible() && share);
+    QVERIFY(m_document->experiment().data.validation.empty());
+    type(share->input(), QStringLiteral("0.25"));
+    QCOMPARE(m_document->experiment().data.validationFraction, 0.25);
+    QTest::mouseClick(tab->validationKind()->segment(2), Qt::LeftButton);
+    QCOMPARE(m_document->experiment().data.validationFraction, 0.0);
+    QTest::mouseClick(tab->validationKind()->segment(0), Qt::LeftButton);
+    QVERIFY(m_document->experiment().data.validation == files);
+}
+
+void ComposePageTest::filesAreBrowsed() {
+    openCnn();
+    clickTab(Section::Data);
+    const QString file = m_folder->filePath(QStringLiteral("train.gz"));
+    QVERIFY(QFile(file).open(QIODevice::WriteOnly));
+    FileField* field = m_page->dataTab()->fileField("data.train.images");
+    QFileDialog* dialog = field->browse();
+    dialog->setDirectory(m_folder->path());
+    dialog->selectFile(file);
+    QMetaObject::invokeMethod(dialog, "accept");
+    QTRY_COMPARE(QString::fromStdString(m_document->experiment().data.train.at("images")), file);
+    QCOMPARE(field->line()->text(), file);
+    // Typed paths count when the field is left.
+    type(field->line(), QStringLiteral("/elsewhere/images"));
+    QTest::keyClick(field->line(), Qt::Key_Return);
+    QCOMPARE(m_document->experiment().data.train.at("images"), std::string("/elsewhere/images"));
+}
+
+void ComposePageTest::optimizerBringsItsFields() {
+    openCnn();
+    clickTab(Section::Training);
+    TrainingTab* tab = m_page->trainingTab();
+    QVERIFY(findField(tab, "training.optimizer.beta1"));
+    auto* types = findField(tab, "training.optimizer.type")->findChild<SegmentedControl*>();
+    QVERIFY(types);
+    QTest::mouseClick(types->segment(0), Qt::LeftButton); // SGD
+    QCOMPARE(m_document->experiment().training.optimizer.type, std::string("sgd"));
+    QTRY_VERIFY(!findField(tab, "training.optimizer.beta1"));
+    FormField* momentum = findField(tab, "training.optimizer.momentum");
+    QVERIFY(momentum);
+    type(momentum->input(), QStringLiteral("0.9"));
+    QVERIFY(m_document->value("training.optimizer.momentum") == spec::Value(0.9));
+    m_document->undo();
+    m_document->undo();
+    QVERIFY(findField(tab, "training.optimizer.beta1"));
+    // Optional numbers can be emptied.
+    FormField* clip = findField(tab, "training.clip_norm");
+    type(clip->input(), QStringLiteral("1.5"));
+    QVERIFY(m_document->value("training.clip_norm") == spec::Value(1.5));
+    clip->input()->findChild<QLineEdit*>()->selectAll();
+    QTest::keyClick(clip->input(), Qt::Key_Delete);
+    QVERIFY(!m_document->value("training.clip_norm"));
+    auto* arithmetic = tab->findChild<RunArithmetic*>();
+    QCOMPARE(arithmetic->value(QStringLiteral("Steps in all")), QStringLiteral("2,345"));
+    QCOMPARE(arithmetic->value(QStringLiteral("Last step of an epoch")),
+             QStringLiteral("96 samples"));
+    QVERIFY(arithmetic->value(QStringLiteral("Warm-up")).startsWith(QStringLiteral("100 steps")));
+}
+
+void ComposePageTest::planFollowsTheRanks() {
+    openCnn();
+    clickTab(Section::Parallelism);
+    ParallelismTab* tab = m_page->parallelismTab();
+    QCOMPARE(tab->tiles()->count(), 2);
+    m_devices->probe();
+    QTRY_COMPARE(m_devices->state(), app::DeviceModel::State::Ready);
+    FormField* ranks = findField(tab, "parallel.data");
+    type(ranks->input(), QStringLiteral("3"));
+    QCOMPARE(tab->tiles()->count(), 3);
+    QCOMPARE(ranks->note(), QStringLiteral("3 copies: 128 = 43 + 43 + 42"));
+    QCOMPARE(figure(tab, QStringLiteral("Threads per rank"))->figure(), QStringLiteral("1"));
+    QVERIFY(tab->verdict().contains(QStringLiteral("3 of 4 cores")));
+    type(ranks->input(), QStringLiteral("8"));
+    QVERIFY(tab->verdict().contains(QStringLiteral("8 ranks share 4 cores")));
+    QCOMPARE(tab->tiles()->count(), 8);
+    QVERIFY(!tab->tiles()->tileRect(7).isEmpty());
+    QTRY_VERIFY(tab->tiles()->height() > tab->tiles()->tileRect(7).bottom());
+}
+
+void ComposePageTest::pricesSayWhatTheyAssume() {
+    openCnn();
+    auto* memory = m_page->strip()->findChild<MemoryCell*>();
+    FigureCell* steps = figure(m_page->strip(), QStringLiteral("Steps"));
+    QVERIFY(!memory->figure().isEmpty());
+    QCOMPARE(steps->figure(), QStringLiteral("2,345"));
+    m_document->inspectAgain(); // not known for a moment
+    QVERIFY(steps->figure().isEmpty());
+    QCOMPARE(steps->detail(), QStringLiteral("needs the data"));
+    QVERIFY(!memory->figure().isEmpty());
+    view()->choose(7);
+    view()->removeChosen();
+    bool said = false;
+    for (const QWidget* each : m_page->strip()->findChildren<QWidget*>())
+        said = said || each->accessibleName() ==
+                           QStringLiteral("figures at the right assume the first cure");
+    QVERIFY(said);
+    QVERIFY(!memory->figure().isEmpty());
+}
+
+void ComposePageTest::narrowWindowsFit() {
+    openCnn();
+    view()->choose(7);
+    view()->removeChosen(); // the header with its longest words
+    m_document->setValue("training.epochs", std::int64_t{6});
+    m_page->resize(948, 660); // a window of 1024 x 700
+    for (int section = 0; section < app::kSectionCount; ++section) {
+        m_page->showSection(static_cast<Section>(section));
+        QVERIFY2(m_page->minimumSizeHint().width() <= 948,
+                 qPrintable(QString::number(m_page->minimumSizeHint().width())));
+    }
+    m_page->showSection(Section::Model);
+    QTRY_VERIFY(m_page->modelTab()->palettePanel()->isIconsOnly());
+    QCOMPARE(m_page->modelTab()->palettePanel()->width(), 44);
+    QVERIFY(view()->viewport()->rect().contains(view()->callout()->geometry()));
+    ComposeHeader* header = m_page->header();
+    QTRY_COMPARE(header->width(), 948);
+    const int wanted = header->layout()->sizeHint().width();
+    QVERIFY2(wanted <= 948, qPrintable(QString::number(wanted))); // nothing is squeezed
+    QVERIFY(header->trainButton()->geometry().right() < 948);
+    QVERIFY(button(header, QStringLiteral("Train")));
+    m_page->resize(1364, 860);
+    QTRY_VERIFY(!m_page->modelTab()->palettePanel()->isIconsOnly());
+    QVERIFY(button(header, QStringLiteral("Save")));
+}
+
+void ComposePageTest::everythingHasAName() {
+    openCnn();
+    m_document->setValue("parallel.data", std::int64_t{2});
+    for (int section = 0; section < app::kSectionCount; ++section) {
+        m_page->showSection(static_cast<Section>(section));
+        for (QWidget* widget : m_page->findChildren<QWidget*>()) {
+            const bool reachable = widget->focusPolicy() & Qt::TabFocus;
+            if (!reachable || !widget->isVisible() || widget->focusProxy())
+                continue;
+            QAccessibleInterface* face = QAccessible::queryAccessibleInterface(widget);
+            QVERIFY(face);
+            QVERIFY2(!face->text(QAccessible::Name).isEmpty(),
+                     qPrintable(QStringLiteral("%1 in section %2")
+                                    .arg(QLatin1StringView(widget->metaObject()->className()))
+                                    .arg(section)));
+        }
+    }
+}
+
+void ComposePageTest::theKeyboardReachesEverything() {
+    openCnn();
+    m_document->setValue("training.epochs", std::int64_t{6});
+    for (int section = 0; section < app::kSectionCount; ++section) {
+        m_page->showSection(static_cast<Section>(section));
+        QSet<QWidget*> reached;
+        m_page->header()->nameField()->setFocus();
+        for (int i = 0; i < 200; ++i) {
+            reached.insert(QApplication::focusWidget());
+            QTest::keyClick(QApplication::focusWidget(), Qt::Key_Tab);
+        }
+        for (QWidget* widget : m_page->findChildren<QWidget*>()) {
+            const bool stop = (widget->focusPolicy() & Qt::TabFocus) && widget->isVisible() &&
+                              widget->isEnabled() && !widget->focusProxy();
+            QVERIFY2(!stop || reached.contains(widget),
+                     qPrintable(QStringLiteral("%1 \"%2\" in section %3")
+                                    .arg(QLatin1StringView(widget->metaObject()->className()),
+                                         widget->accessibleName())
+                                    .arg(section)));
+        }
+        QVERIFY(reached.contains(m_page->header()->trainButton()));
+    }
+    QVERIFY(m_page->section() == Section::Parallelism);
+    QTest::keyClick(m_page.get(), Qt::Key_Tab, Qt::ControlModifier);
+    QCOMPARE(m_page->section(), Section::Data);
+}
+
+void ComposePageTest::looksRightInTheDark() {
+    openCnn();
+    m_theme->setSetting(Theme::Setting::Dark);
+    const QImage image = m_page->grab().toImage();
+    QVERIFY(hasColor(image, m_theme->color(Color::Canvas)));
+    QVERIFY(hasColor(image, m_theme->color(Color::Surface)));
+    QVERIFY(!hasColor(image, tokenColor(Scheme::Light, Color::Canvas)));
+}
+
+QTEST_MAIN(ComposePageTest)
+#include "tst_compose_page.moc"
