@@ -125,7 +125,7 @@ QByteArray Console::encoded(const Line& line, int columns) const {
     for (const Span& span : line) {
         const QString text = fitted(visibleText(span.text), left);
         left -= columnsOf(text);
-        const bool coloured = span.colour != Colour::Plain && hasColours();
+        const bool coloured = span.colour != Colour::Plain && !text.isEmpty() && hasColours();
         bytes += coloured ? codeOf(span.colour) + text.toUtf8() + "\x1b[0m" : text.toUtf8();
     }
     return bytes;

@@ -23,6 +23,14 @@ QString speed(double samplesPerSecond) {
     return formatShortCount(samplesPerSecond, QLocale::c()) + u" samples/s";
 }
 
+/// Whole seconds, rounded up: nobody needs to know a future more exactly.
+QString timeLeft(double seconds) {
+    const QString time = seconds < 60
+                             ? QString::number(static_cast<int>(std::ceil(seconds))) + u" s"
+                             : formatDuration(seconds, QLocale::c());
+    return time + u" left";
+}
+
 /// A part of the status line; the higher the rank, the sooner it is left out.
 struct Part {
     int rank = 0;
@@ -44,7 +52,7 @@ std::vector<Part> partsBehindBar(const RunProgress& now) {
     if (now.samplesPerSecond)
         parts.push_back({4, speed(*now.samplesPerSecond), Colour::Faint});
     if (now.secondsLeft)
-        parts.push_back({2, formatDuration(*now.secondsLeft, QLocale::c()) + u" left"});
+        parts.push_back({2, timeLeft(*now.secondsLeft)});
     return parts;
 }
 
@@ -79,7 +87,8 @@ Line progressLine(const RunProgress& progress, int columns) {
     const QString epoch = progress.epochs > 0
                               ? u"epoch " + count(progress.currentEpoch(), progress.epochs)
                               : QStringLiteral("starting");
-    parts.insert(parts.begin(), {5, u"step " + count(progress.step, progress.steps)});
+    if (known)
+        parts.insert(parts.begin(), {5, u"step " + count(progress.step, progress.steps)});
     const QString percent = known ? formatPercent(fraction, 0, QLocale::c()) : QString();
 
     const int fixed = columnsOf(epoch) + 2 + columnsOf(percent);
@@ -107,8 +116,8 @@ QString epochLine(const RunProgress& progress) {
     add(QLatin1StringView("val_accuracy"), progress.validationAccuracy);
     if (progress.samplesPerSecond)
         parts += speed(*progress.samplesPerSecond);
-    if (progress.secondsLeft)
-        parts += formatDuration(*progress.secondsLeft, QLocale::c()) + u" left";
+    if (progress.secondsLeft.value_or(0) > 0)
+        parts += timeLeft(*progress.secondsLeft);
     return parts.join(QLatin1StringView("  "));
 }
 

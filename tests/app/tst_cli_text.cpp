@@ -192,7 +192,14 @@ private slots:
         // The loss stays when there is room for one thing only.
         const QString narrow = plain(progressLine(halfway(), 45));
         QVERIFY2(narrow.contains(u"loss") && !narrow.contains(u"samples/s"), qPrintable(narrow));
-        QVERIFY(plain(progressLine(RunProgress(), 80)).startsWith(u"starting"));
+        const QString first = plain(progressLine(RunProgress(), 80));
+        QVERIFY2(first.startsWith(u"starting  ") && !first.contains(u"step"), qPrintable(first));
+        RunProgress last = halfway();
+        last.secondsLeft = 0.2;
+        QVERIFY(plain(progressLine(last, 160)).endsWith(u"  1 s left"));
+        QVERIFY(epochLine(last).endsWith(u"  1 s left"));
+        last.secondsLeft = 0;
+        QVERIFY(epochLine(last).endsWith(u"samples/s"));
     }
 
     void anEpochAsALine() {
