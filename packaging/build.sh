@@ -10,7 +10,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 werror="${TRAINYARD_WERROR:-OFF}"
 if [[ ! -f build/build.ninja ]] ||
     ! grep -qx "TRAINYARD_WERROR:BOOL=$werror" build/CMakeCache.txt; then
-    if ! cmake --preset release "-DTRAINYARD_WERROR=$werror"; then
+    if ! cmake --preset release --log-level=NOTICE "-DTRAINYARD_WERROR=$werror"; then
         echo "CMake could not prepare the build; what it misses is above (the packages are in packaging/debian_packages.txt)." >&2
         exit 1
     fi
