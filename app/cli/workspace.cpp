@@ -11,7 +11,7 @@ namespace trainyard::app {
 
 OptionInfo storeOption() {
     return {QStringLiteral("--store"), QStringLiteral("DIR"),
-            QStringLiteral("the run store to use instead of your own")};
+            QStringLiteral("the run store; else $TRAINYARD_STORE, else your own")};
 }
 
 QString storeFolderOf(const Arguments& arguments) {
