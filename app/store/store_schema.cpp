@@ -203,9 +203,11 @@ std::int64_t readVersion(Connection& connection) {
 }
 
 bool isForeign(Connection& connection, const Layout& layout) {
+    // In this order: another program may be making the file. Tables and id appear together, so an
+    // id read after tables were seen is the one that belongs to them.
+    const bool empty = connection.integer("SELECT count(*) FROM sqlite_schema") == 0;
     const std::int64_t id = connection.integer("PRAGMA application_id");
-    return id != layout.applicationId &&
-           (id != 0 || connection.integer("SELECT count(*) FROM sqlite_schema") > 0);
+    return id != layout.applicationId && (id != 0 || !empty);
 }
 
 void migrate(Connection& connection, const Layout& layout) {
