@@ -8,7 +8,9 @@ plan::DataCounts DataFacts::counts() const {
     return {.trainSamples = training.samples,
             .validationSamples = validation ? validation->samples : 0,
             .sampleShape = training.sampleShape,
-            .classes = training.classes};
+            .classes = training.classes,
+            .numbers = training.numbers,
+            .vocabulary = training.vocabulary};
 }
 
 } // namespace trainyard::app

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace trainyard::app {
@@ -18,10 +19,14 @@ namespace trainyard::app {
 struct PartFacts {
     std::int64_t samples = 0;
     Shape sampleShape;
+    std::int64_t vocabulary = 0; ///< inputs are indices below it; 0: they are numbers
+    std::int64_t numbers = 0;    ///< to predict for each sample; 0: targets are classes
     std::int64_t classes = 0;
-    std::vector<std::int64_t> classCounts; ///< samples of each class
-    std::vector<double> mean;              ///< of the inputs scaled to [0, 1], per channel
+    std::vector<std::int64_t> classCounts; ///< samples of each class; empty where not counted
+    std::vector<std::string> classNames;   ///< empty: classes are numbers
+    std::vector<double> mean;              ///< of the inputs, per channel or column
     std::vector<double> deviation;
+    std::vector<Message> notes; ///< what the reader found out or left out
     bool operator==(const PartFacts&) const = default;
 };
 

@@ -24,13 +24,31 @@ std::vector<double> reals(const QJsonValue& array) {
     return values;
 }
 
+std::vector<std::string> texts(const QJsonValue& array) {
+    std::vector<std::string> values;
+    for (const QJsonValue& item : array.toArray())
+        values.push_back(item.toString().toStdString());
+    return values;
+}
+
+std::vector<Message> messages(const QJsonValue& array) {
+    std::vector<Message> values;
+    for (const QJsonValue& item : array.toArray())
+        values.push_back(messageOf(item));
+    return values;
+}
+
 PartFacts partOf(const QJsonObject& json) {
     return {.samples = json[QLatin1StringView("samples")].toInteger(),
             .sampleShape = wholes(json[QLatin1StringView("shape")]),
+            .vocabulary = json[QLatin1StringView("vocabulary")].toInteger(),
+            .numbers = json[QLatin1StringView("numbers")].toInteger(),
             .classes = json[QLatin1StringView("classes")].toInteger(),
             .classCounts = wholes(json[QLatin1StringView("class_counts")]),
+            .classNames = texts(json[QLatin1StringView("class_names")]),
             .mean = reals(json[QLatin1StringView("mean")]),
-            .deviation = reals(json[QLatin1StringView("deviation")])};
+            .deviation = reals(json[QLatin1StringView("deviation")]),
+            .notes = messages(json[QLatin1StringView("notes")])};
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 #include "app/models/experiment_analysis.h"
 
 #include "app/models/experiment_path.h"
+#include "engine/spec/catalogue.h"
 #include "engine/spec/experiment_json.h"
 
 #include <algorithm>
@@ -30,13 +31,14 @@ std::size_t buildableLayers(const spec::ModelSpec& model, const Problems& proble
 
 /// Shapes of the layers that can be built. Problems of shapes join the others only where a layer
 /// cannot be built: that the rest is unfinished is no problem of its own.
-void buildShapes(const spec::ModelSpec& model, std::int64_t classes, ExperimentAnalysis& result) {
+void buildShapes(const spec::ModelSpec& model, const graph::DataFit& data,
+                 ExperimentAnalysis& result) {
     spec::ModelSpec front = model;
     front.layers.resize(buildableLayers(model, result.problems));
     const bool whole = front.layers.size() == model.layers.size();
     if (front.layers.empty())
         return;
-    graph::BuiltGraph built = graph::buildGraph(front, whole ? classes : 0);
+    graph::BuiltGraph built = graph::buildGraph(front, whole ? data : graph::DataFit{});
     result.layers = std::move(built.layers);
     for (Error& problem : built.problems) {
         const int layer = layerOfPath(problem.where);
@@ -75,11 +77,15 @@ void add(Problems& problems, const Problems& more) {
 
 Problems missingFiles(const spec::DataSpec& data) {
     Problems problems;
+    const spec::TypeInfo* format = spec::findType(spec::Kind::DataFormat, data.format);
+    if (!format)
+        return problems;
     const auto look = [&](const spec::FileSet& files, const std::string& part) {
-        for (const char* role : {"images", "labels"}) {
-            const auto file = files.find(role);
-            if (file == files.end() || file->second.empty())
-                problems.push_back({{"No file with the %1 is chosen.", {role}}, part + role});
+        for (const spec::FileRole& role : format->roles) {
+            const auto file = files.find(role.name);
+            if (!role.optional && (file == files.end() || file->second.empty()))
+                problems.push_back(
+                    {{"No file with the %1 is chosen.", {role.name}}, part + role.name});
         }
     };
     look(data.train, "data.train.");
@@ -96,7 +102,11 @@ ExperimentAnalysis analyse(const spec::Experiment& experiment, const DataFacts* 
 
     result.problems = spec::validate(experiment);
     const bool valid = result.problems.empty();
-    buildShapes(experiment.model, counts.classes, result);
+    buildShapes(experiment.model,
+                {.classes = counts.classes,
+                 .numbers = counts.numbers,
+                 .vocabulary = counts.vocabulary},
+                result);
     if (valid) {
         plan::PlanOutcome outcome = plan::makePlan(experiment, counts, machine);
         if (outcome.problems.empty())
@@ -117,7 +127,7 @@ ExperimentAnalysis analyse(const spec::Experiment& experiment, const DataFacts* 
 bool accepts(const spec::LayerSpec& layer, const Shape& input) {
     spec::ModelSpec model{.inputShape = input, .layers = {layer}};
     model.layers.front().from.clear();
-    const graph::BuiltGraph built = graph::buildGraph(model, 0);
+    const graph::BuiltGraph built = graph::buildGraph(model, {});
     return !built.layers.front().output.empty();
 }
 

@@ -17,16 +17,6 @@ namespace {
 constexpr int kGoneInTime = 1000; ///< ms
 constexpr qsizetype kErrorTailCharacters = 400;
 
-Message messageFromJson(const QJsonValue& json) {
-    if (json.isString())
-        return Message(json.toString().toStdString());
-    const QJsonObject object = json.toObject();
-    Message message(object[QLatin1StringView("format")].toString().toStdString());
-    for (const QJsonValue& argument : object[QLatin1StringView("arguments")].toArray())
-        message.arguments.push_back(argument.toString().toStdString());
-    return message;
-}
-
 /// The object in the output; lines before it (of libraries, of a shell) are skipped.
 QJsonObject objectIn(const QByteArray& output) {
     const QJsonDocument whole = QJsonDocument::fromJson(output);
@@ -50,10 +40,20 @@ void startInOwnSession(QProcess& process, int output) {
     });
 }
 
+Message messageOf(const QJsonValue& json) {
+    if (json.isString())
+        return Message(json.toString().toStdString());
+    const QJsonObject object = json.toObject();
+    Message message(object[QLatin1StringView("format")].toString().toStdString());
+    for (const QJsonValue& argument : object[QLatin1StringView("arguments")].toArray())
+        message.arguments.push_back(argument.toString().toStdString());
+    return message;
+}
+
 Error errorFromJson(const QJsonObject& json) {
-    return Error(messageFromJson(json[QLatin1StringView("what")]),
+    return Error(messageOf(json[QLatin1StringView("what")]),
                  json[QLatin1StringView("where")].toString().toStdString(),
-                 messageFromJson(json[QLatin1StringView("cure")]));
+                 messageOf(json[QLatin1StringView("cure")]));
 }
 
 void WorkerCommand::run(WorkerCall call, QObject* context, Handler<WorkerReply> handler) {

@@ -66,6 +66,7 @@ private:
 void startInOwnSession(QProcess& process, int output = -1);
 
 /// A problem as the worker writes it: {"where", "what": {"format", "arguments"}, "cure"}.
+Message messageOf(const QJsonValue& json);
 Error errorFromJson(const QJsonObject& json);
 
 } // namespace trainyard::app

@@ -10,6 +10,7 @@
 #include "engine/base/result.h"
 #include "engine/base/tensor_type.h"
 #include "engine/graph/graph.h"
+#include "engine/program/program.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -31,8 +32,23 @@ struct StepContext {
     std::int64_t step = 0;
     /// Position of this rank's first row in the global batch.
     std::int64_t firstRow = 0;
-    /// Gradients are divided by this: rows of the global batch over all ranks and micro-batches.
+    /// Rows of the global batch over all ranks and micro-batches. Gradients are divided by it, and
+    /// by the positions or numbers of a row that the loss looks at.
     std::int64_t globalRows = 0;
+};
+
+/// What a loss adds up over its rows: rows of scores, or single numbers. Means and metrics are made
+/// of these sums, so that they do not depend on how rows are shared.
+enum LossSum : std::size_t {
+    kLoss,
+    kCounted,       ///< rows (numbers) that count: all but ignored labels
+    kCorrect,       ///< labels that have the largest score; for BCE, targets on the right side of 1/2
+    kCorrectTop5,   ///< labels among the five largest scores
+    kAbsoluteError, ///< of numbers, as the next three
+    kSquaredError,
+    kTarget,
+    kTargetSquared,
+    kLossSums
 };
 
 /// Where an operand lies. `data` null: not wanted (for example the gradient of the model's input).
@@ -62,12 +78,24 @@ struct KernelRequest {
     std::vector<bool> addToInputGradient;
     std::vector<Operand> parameters;
     std::vector<Operand> parameterGradients;
-    bool addToParameterGradients = false; ///< else overwritten
-    void* saved = nullptr; ///< traits().savedBytesPerElement * stored output elements * rows
+    /// Backward: one per parameter, as with inputs.
+    std::vector<bool> addToParameterGradient;
+    void* saved = nullptr; ///< graph::savedBytes()
 
-    const std::int32_t* labels = nullptr; ///< loss only: one per row
-    /// Loss only: {sum of losses, rows predicted right}; added to.
-    double* lossSums = nullptr;
+    /// Batch norm over the rows of all ranks: Collect fills the statistics with sums over this
+    /// rank's rows, Apply reads what all ranks have together. Forward: for each channel the sum of
+    /// x, of x², and, at the end, the number of elements; backward: the sums of dy and dy * x̂, and
+    /// the number. {2 * channels + 1} doubles.
+    plan::Phase phase = plan::Phase::Whole;
+    double* statistics = nullptr;
+
+    // The loss only. For a score tensor {rows, ..., classes} a label for each of {rows, ...}; for
+    // numbers {rows, k} as many targets, of the request's type.
+    const std::int32_t* labels = nullptr;
+    const void* targets = nullptr;
+    double* lossSums = nullptr; ///< kLossSums values; added to
+    /// Labels against predictions, {classes, classes}, added to; null: not wanted.
+    std::int64_t* confusion = nullptr;
 };
 
 class Kernel {

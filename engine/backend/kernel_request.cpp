@@ -8,12 +8,8 @@
 
 namespace trainyard::engine {
 
-using graph::Conv2dAttributes;
-using graph::DropoutAttributes;
-using graph::LinearAttributes;
-using graph::OperationAttributes;
+using namespace graph; // the names of all attributes
 using graph::OperationKind;
-using graph::PoolAttributes;
 
 namespace {
 
@@ -24,14 +20,38 @@ std::int64_t windows(std::int64_t extent, std::int64_t kernel, std::int64_t stri
     return (extent + 2 * padding - kernel) / stride + 1;
 }
 
-template <class Attributes>
-Shape windowedShape(const Attributes& attributes, std::int64_t channels, const Shape& input) {
+Shape convolvedShape(const Conv2dAttributes& a, const Shape& input) {
     TRAINYARD_CHECK_EQ(input.size(), std::size_t{3});
-    return {
-        channels,
-        windows(input[1], attributes.kernelHeight, attributes.strideHeight,
-                attributes.paddingHeight),
-        windows(input[2], attributes.kernelWidth, attributes.strideWidth, attributes.paddingWidth)};
+    TRAINYARD_CHECK_EQ(input[0], a.inChannels);
+    return {a.outChannels,
+            windows(input[1], a.dilationHeight * (a.kernelHeight - 1) + 1, a.strideHeight,
+                    a.paddingHeight),
+            windows(input[2], a.dilationWidth * (a.kernelWidth - 1) + 1, a.strideWidth,
+                    a.paddingWidth)};
+}
+
+Shape pooledShape(const PoolAttributes& a, const Shape& input) {
+    TRAINYARD_CHECK_EQ(input.size(), std::size_t{3});
+    return {input[0], windows(input[1], a.kernelHeight, a.strideHeight, a.paddingHeight),
+            windows(input[2], a.kernelWidth, a.strideWidth, a.paddingWidth)};
+}
+
+Shape lastReplaced(Shape shape, std::int64_t was, std::int64_t extent) {
+    TRAINYARD_CHECK_EQ(shape.back(), was);
+    shape.back() = extent;
+    return shape;
+}
+
+Shape joinedShape(const ConcatAttributes& a, const std::vector<Shape>& inputs) {
+    const auto axis = static_cast<std::size_t>(a.axis);
+    Shape joined = inputs.front();
+    for (std::size_t i = 1; i < inputs.size(); ++i) {
+        Shape part = inputs[i];
+        joined.at(axis) += part.at(axis);
+        part[axis] = joined[axis];
+        TRAINYARD_CHECK_MSG(part == joined, describe(inputs[i]));
+    }
+    return joined;
 }
 
 void checkShape(const Operand& operand, const Shape& expected, const std::string& what) {
@@ -49,25 +69,9 @@ void checkSame(const Operand& a, const Operand& b, const std::string& what) {
     TRAINYARD_CHECK_MSG(a.layout == b.layout, what + " lies in another layout than its twin");
 }
 
-std::vector<Shape> parameterShapes(const KernelRequest& request) {
-    std::vector<Shape> shapes;
-    bool bias = false;
-    if (request.kind == OperationKind::Linear) {
-        const auto& a = std::get<LinearAttributes>(request.attributes);
-        shapes.push_back({a.outFeatures, a.inFeatures});
-        bias = a.bias;
-    } else if (request.kind == OperationKind::Conv2d) {
-        const auto& a = std::get<Conv2dAttributes>(request.attributes);
-        shapes.push_back({a.outChannels, a.inChannels, a.kernelHeight, a.kernelWidth});
-        bias = a.bias;
-    }
-    if (bias)
-        shapes.push_back({shapes.front().front()});
-    return shapes;
-}
-
 void checkParameters(const KernelRequest& request, const std::string& kind) {
-    const std::vector<Shape> shapes = parameterShapes(request);
+    const std::vector<Shape> shapes =
+        parameterShapes(request.kind, request.attributes, request.inputs.front().shape);
     TRAINYARD_CHECK_EQ(request.parameters.size(), shapes.size());
     for (std::size_t i = 0; i < shapes.size(); ++i) {
         checkShape(request.parameters[i], shapes[i], kind + "'s parameter");
@@ -77,100 +81,180 @@ void checkParameters(const KernelRequest& request, const std::string& kind) {
         checkShape(request.parameterGradients[i], shapes.at(i), kind + "'s parameter gradient");
 }
 
-/// Kinds that keep their input's layout; a pool and an element-wise kernel walk both alike.
-bool keepsLayout(OperationKind kind) {
-    return kind == OperationKind::MaxPool || kind == OperationKind::Relu ||
-           kind == OperationKind::Dropout;
+/// Kinds that know plain values only; the others keep their input's layout or convert.
+bool isPlainOnly(OperationKind kind) {
+    switch (kind) {
+    case OperationKind::Linear:
+    case OperationKind::LayerNorm:
+    case OperationKind::RmsNorm:
+    case OperationKind::Embedding:
+    case OperationKind::PositionEmbedding:
+    case OperationKind::Attention:
+        return true;
+    default:
+        return isLoss(kind);
+    }
+}
+
+void checkInputs(const KernelRequest& request, const std::string& kind) {
+    const bool many = traits(request.kind).manyInputs;
+    TRAINYARD_CHECK_MSG(many ? request.inputs.size() >= 2 : request.inputs.size() == 1, kind);
+    for (const Operand& input : request.inputs)
+        TRAINYARD_CHECK_MSG(!isPlainOnly(request.kind) || input.layout == Layout::Plain,
+                            kind + "'s input is not plain");
+}
+
+void checkLoss(const KernelRequest& request) {
+    const bool labels = request.kind == OperationKind::SoftmaxCrossEntropy;
+    const void* targets = labels ? static_cast<const void*>(request.labels) : request.targets;
+    TRAINYARD_CHECK_MSG(targets != nullptr || request.rows == 0, "loss without targets");
+    TRAINYARD_CHECK_MSG(request.lossSums != nullptr || request.direction == Direction::Backward,
+                        "loss without a place for its sums");
 }
 
 void checkOutputs(const KernelRequest& request, const std::string& kind) {
-    const Operand& input = request.inputs.front();
-    if (request.kind == OperationKind::SoftmaxCrossEntropy) {
-        TRAINYARD_CHECK_EQ(input.shape.size(), std::size_t{1});
-        TRAINYARD_CHECK_MSG(request.labels != nullptr || request.rows == 0, "loss without labels");
-        TRAINYARD_CHECK_MSG(request.lossSums != nullptr || request.direction == Direction::Backward,
-                            "loss without a place for its sums");
+    if (isLoss(request.kind)) {
+        checkLoss(request);
         return;
     }
     TRAINYARD_CHECK_EQ(request.outputs.size(), std::size_t{1});
     const Operand& output = request.outputs.front();
-    checkShape(output, outputShape(request.kind, request.attributes, input.shape),
-               kind + "'s output");
-    if (keepsLayout(request.kind))
-        TRAINYARD_CHECK_MSG(output.layout == input.layout, kind + " cannot change the layout");
-    if (request.kind == OperationKind::Linear || request.kind == OperationKind::Flatten)
-        TRAINYARD_CHECK_MSG(output.layout == Layout::Plain, kind + "'s output is not plain");
-    if (request.kind == OperationKind::Linear)
-        TRAINYARD_CHECK_MSG(input.layout == Layout::Plain, kind + "'s input is not plain");
+    std::vector<Shape> inputs;
+    for (const Operand& input : request.inputs)
+        inputs.push_back(input.shape);
+    checkShape(output, outputShape(request.kind, request.attributes, inputs), kind + "'s output");
+    const bool keeps = (traits(request.kind).keepsShape && !traits(request.kind).manyInputs) ||
+                       request.kind == OperationKind::MaxPool ||
+                       request.kind == OperationKind::AveragePool;
+    TRAINYARD_CHECK_MSG(!keeps || output.layout == request.inputs.front().layout,
+                        kind + " cannot change the layout");
+    TRAINYARD_CHECK_MSG(!isPlainOnly(request.kind) || output.layout == Layout::Plain,
+                        kind + "'s output is not plain");
+}
+
+bool savesSomething(const KernelRequest& request) {
+    return !request.outputs.empty() && request.rows > 0 &&
+           savedBytes(request.kind, request.attributes, request.inputs[0].shape,
+                      request.outputs[0].shape, request.outputs[0].layout, request.rows,
+                      request.type) > 0;
 }
 
 void checkForward(const KernelRequest& request, const std::string& kind) {
-    checkPresent(request.inputs.front(), request.rows, kind + "'s input");
-    if (request.kind != OperationKind::SoftmaxCrossEntropy)
-        checkPresent(request.outputs.front(), request.rows, kind + "'s output");
-    if (request.direction == Direction::Forward &&
-        graph::traits(request.kind).savedBytesPerElement > 0)
-        TRAINYARD_CHECK_MSG(request.saved != nullptr || request.rows == 0,
-                            kind + " has no memory for its backward");
+    for (const Operand& input : request.inputs)
+        checkPresent(input, request.rows, kind + "'s input");
+    for (const Operand& output : request.outputs)
+        checkPresent(output, request.rows, kind + "'s output");
+    TRAINYARD_CHECK_MSG(request.direction == Direction::Inference || request.saved != nullptr ||
+                            !savesSomething(request),
+                        kind + " has no memory for its backward");
+}
+
+void checkInputGradient(const KernelRequest& request, std::size_t i, const std::string& kind) {
+    if (!wantsInputGradient(request, i))
+        return;
+    const Operand& gradient = request.inputGradients[i];
+    checkSame(gradient, request.inputs.at(i), kind + "'s input gradient");
+    if (request.outputGradients.empty() || gradient.data != request.outputGradients[0].data)
+        return;
+    TRAINYARD_CHECK_MSG(traits(request.kind).mayRunInPlace,
+                        kind + " cannot run backward in place");
+    TRAINYARD_CHECK_MSG(!addsToInputGradient(request, i), kind + " adds to what it overwrites");
 }
 
 void checkBackward(const KernelRequest& request, const std::string& kind) {
-    const graph::OperationTraits& traits = graph::traits(request.kind);
-    if (traits.readsInput)
-        checkPresent(request.inputs.front(), request.rows, kind + "'s input in backward");
-    if (traits.readsOutput)
+    if (traits(request.kind).readsInput)
+        for (const Operand& input : request.inputs)
+            checkPresent(input, request.rows, kind + "'s input in backward");
+    if (traits(request.kind).readsOutput)
         checkPresent(request.outputs.front(), request.rows, kind + "'s output in backward");
-    if (traits.savedBytesPerElement > 0)
-        TRAINYARD_CHECK_MSG(request.saved != nullptr || request.rows == 0,
-                            kind + " has nothing saved by forward");
+    TRAINYARD_CHECK_MSG(request.saved != nullptr || !savesSomething(request),
+                        kind + " has nothing saved by forward");
     if (!request.outputs.empty()) {
         TRAINYARD_CHECK_EQ(request.outputGradients.size(), std::size_t{1});
         checkPresent(request.outputGradients.front(), request.rows, kind + "'s output gradient");
         checkSame(request.outputGradients.front(), request.outputs.front(),
                   kind + "'s output gradient");
     }
-    if (!wantsInputGradient(request))
-        return;
-    const Operand& gradient = request.inputGradients.front();
-    checkSame(gradient, request.inputs.front(), kind + "'s input gradient");
-    if (!request.outputGradients.empty() && gradient.data == request.outputGradients.front().data) {
-        TRAINYARD_CHECK_MSG(traits.mayRunInPlace, kind + " cannot run backward in place");
-        TRAINYARD_CHECK_MSG(!addsToInputGradient(request), kind + " adds to what it overwrites");
-    }
+    for (std::size_t i = 0; i < request.inputGradients.size(); ++i)
+        checkInputGradient(request, i, kind);
 }
 
 } // namespace
 
-Shape outputShape(OperationKind kind, const OperationAttributes& attributes, const Shape& input) {
+Shape outputShape(OperationKind kind, const OperationAttributes& attributes,
+                  const std::vector<Shape>& inputs) {
+    const Shape& input = inputs.front();
     switch (kind) {
     case OperationKind::Linear: {
         const auto& a = std::get<LinearAttributes>(attributes);
-        TRAINYARD_CHECK_MSG(input == Shape{a.inFeatures}, describe(input));
-        return {a.outFeatures};
+        return lastReplaced(input, a.inFeatures, a.outFeatures);
+    }
+    case OperationKind::Conv2d:
+        return convolvedShape(std::get<Conv2dAttributes>(attributes), input);
+    case OperationKind::MaxPool:
+    case OperationKind::AveragePool:
+        return pooledShape(std::get<PoolAttributes>(attributes), input);
+    case OperationKind::GlobalAveragePool:
+        return {input.front()};
+    case OperationKind::Embedding:
+        return {input.front(), std::get<EmbeddingAttributes>(attributes).features};
+    case OperationKind::Attention: {
+        const auto& a = std::get<AttentionAttributes>(attributes);
+        return lastReplaced(input, (a.heads + 2 * a.kvHeads) * a.headSize, a.heads * a.headSize);
+    }
+    case OperationKind::Concat:
+        return joinedShape(std::get<ConcatAttributes>(attributes), inputs);
+    case OperationKind::Reshape: {
+        const auto& a = std::get<ReshapeAttributes>(attributes);
+        TRAINYARD_CHECK_EQ(elementCount(a.shape), elementCount(input));
+        return a.shape;
+    }
+    default:
+        if (isLoss(kind))
+            return {};
+        TRAINYARD_CHECK_MSG(traits(kind).keepsShape, std::string(name(kind)));
+        return input;
+    }
+}
+
+std::vector<Shape> parameterShapes(OperationKind kind, const OperationAttributes& attributes,
+                                   const Shape& input) {
+    switch (kind) {
+    case OperationKind::Linear: {
+        const auto& a = std::get<LinearAttributes>(attributes);
+        std::vector<Shape> shapes = {{a.outFeatures, a.inFeatures}, {a.outFeatures}};
+        shapes.resize(a.bias ? 2 : 1);
+        return shapes;
     }
     case OperationKind::Conv2d: {
         const auto& a = std::get<Conv2dAttributes>(attributes);
-        TRAINYARD_CHECK_EQ(input.at(0), a.inChannels);
-        return windowedShape(a, a.outChannels, input);
+        std::vector<Shape> shapes = {
+            {a.outChannels, a.inChannels / a.groups, a.kernelHeight, a.kernelWidth},
+            {a.outChannels}};
+        shapes.resize(a.bias ? 2 : 1);
+        return shapes;
     }
-    case OperationKind::MaxPool:
-        return windowedShape(std::get<PoolAttributes>(attributes), input.at(0), input);
-    case OperationKind::Relu:
-    case OperationKind::Dropout:
-        return input;
-    case OperationKind::Flatten:
-        return {elementCount(input)};
-    case OperationKind::SoftmaxCrossEntropy:
+    case OperationKind::BatchNorm:
+        return std::vector<Shape>(4, {input.front()});
+    case OperationKind::LayerNorm:
+        return std::vector<Shape>(2, {input.back()});
+    case OperationKind::RmsNorm:
+        return {{input.back()}};
+    case OperationKind::Embedding: {
+        const auto& a = std::get<EmbeddingAttributes>(attributes);
+        return {{a.vocabulary, a.features}};
+    }
+    case OperationKind::PositionEmbedding:
+        return {input};
+    default:
         return {};
     }
-    TRAINYARD_CHECK_MSG(false, "unknown kind of operation");
-    return {};
 }
 
 void checkRequest(const KernelRequest& request) {
     const std::string kind(graph::name(request.kind));
     TRAINYARD_CHECK_MSG(request.rows >= 0, kind);
-    TRAINYARD_CHECK_EQ(request.inputs.size(), std::size_t{1});
+    checkInputs(request, kind);
     checkOutputs(request, kind);
     checkParameters(request, kind);
     if (request.direction == Direction::Backward)
@@ -183,8 +267,8 @@ std::int64_t storedElements(const Operand& operand, std::int64_t rows) {
     return rows * trainyard::storedElements(operand.shape, operand.layout);
 }
 
-bool wantsInputGradient(const KernelRequest& request) {
-    return !request.inputGradients.empty() && request.inputGradients.front().data != nullptr;
+bool wantsInputGradient(const KernelRequest& request, std::size_t input) {
+    return input < request.inputGradients.size() && request.inputGradients[input].data != nullptr;
 }
 
 bool wantsParameterGradient(const KernelRequest& request, std::size_t parameter) {
@@ -192,8 +276,18 @@ bool wantsParameterGradient(const KernelRequest& request, std::size_t parameter)
            request.parameterGradients[parameter].data != nullptr;
 }
 
-bool addsToInputGradient(const KernelRequest& request) {
-    return !request.addToInputGradient.empty() && request.addToInputGradient.front();
+bool addsToInputGradient(const KernelRequest& request, std::size_t input) {
+    return input < request.addToInputGradient.size() && request.addToInputGradient[input];
+}
+
+bool addsToParameterGradient(const KernelRequest& request, std::size_t parameter) {
+    return parameter < request.addToParameterGradient.size() &&
+           request.addToParameterGradient[parameter];
+}
+
+std::int64_t featureRows(const KernelRequest& request) {
+    const Shape& shape = request.inputs.front().shape;
+    return request.rows * (elementCount(shape) / shape.back());
 }
 
 } // namespace trainyard::engine

@@ -11,9 +11,13 @@
 
 namespace trainyard::engine {
 
-/// The shape a kind makes of `input`; empty for the loss.
+/// The shape a kind makes of its inputs; empty for a loss.
 Shape outputShape(graph::OperationKind kind, const graph::OperationAttributes& attributes,
-                  const Shape& input);
+                  const std::vector<Shape>& inputs);
+/// Shapes of the parameters a kind has.
+std::vector<Shape> parameterShapes(graph::OperationKind kind,
+                                   const graph::OperationAttributes& attributes,
+                                   const Shape& input);
 
 /// Shapes, counts and layouts fit the kind, and every operand that this direction needs has memory:
 /// all lists are whole (an operand that is not there has its shape and null data).
@@ -23,9 +27,13 @@ void checkRequest(const KernelRequest& request);
 std::int64_t storedElements(const Operand& operand, std::int64_t rows);
 
 /// Empty lists and null data are both "not wanted".
-bool wantsInputGradient(const KernelRequest& request);
+bool wantsInputGradient(const KernelRequest& request, std::size_t input = 0);
 bool wantsParameterGradient(const KernelRequest& request, std::size_t parameter);
-bool addsToInputGradient(const KernelRequest& request);
+bool addsToInputGradient(const KernelRequest& request, std::size_t input = 0);
+bool addsToParameterGradient(const KernelRequest& request, std::size_t parameter);
+
+/// Rows a feature operation sees: a sequence {T, C} counts T for each sample.
+std::int64_t featureRows(const KernelRequest& request);
 
 /// Typed memory of an operand.
 template <class T>

@@ -127,14 +127,11 @@ ByteDataset::ByteDataset(std::shared_ptr<const ByteSamples> samples, std::vector
     TRAINYARD_CHECK_EQ(normalization.shift.size(), static_cast<std::size_t>(m_samples->channels));
 }
 
-void ByteDataset::gather(std::span<const std::int64_t> samples, float* inputs,
-                         std::int32_t* labels) const {
-    gatherAs(samples, inputs, labels);
-}
-
-void ByteDataset::gather(std::span<const std::int64_t> samples, double* inputs,
-                         std::int32_t* labels) const {
-    gatherAs(samples, inputs, labels);
+void ByteDataset::gather(std::span<const std::int64_t> samples, const BatchMemory& memory) const {
+    if (memory.inputType == DType::Fp64)
+        gatherAs(samples, static_cast<double*>(memory.inputs), memory.labels);
+    else
+        gatherAs(samples, static_cast<float*>(memory.inputs), memory.labels);
 }
 
 template <class Real>

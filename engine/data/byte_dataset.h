@@ -44,10 +44,7 @@ public:
                 DatasetInfo info, const Normalization& normalization);
 
     const DatasetInfo& info() const override { return m_info; }
-    void gather(std::span<const std::int64_t> samples, float* inputs,
-                std::int32_t* labels) const override;
-    void gather(std::span<const std::int64_t> samples, double* inputs,
-                std::int32_t* labels) const override;
+    void gather(std::span<const std::int64_t> samples, const BatchMemory& memory) const override;
 
 private:
     template <class Real>

@@ -8,6 +8,7 @@
 
 #include "engine/base/result.h"
 #include "engine/base/tensor_type.h"
+#include "engine/plan/plan.h"
 #include "engine/spec/experiment.h"
 
 #include <cstdint>
@@ -18,15 +19,38 @@
 
 namespace trainyard::engine {
 
+/// What a model is to predict for a sample.
+enum class TargetKind {
+    Labels, ///< classes, as Int32: one, or one for each position of a sequence
+    Numbers
+};
+
 /// What is known of one part (training or validation) of the data.
 struct DatasetInfo {
     std::int64_t samples = 0;
-    Shape sampleShape;                     ///< {channels, height, width} for pictures
-    std::int64_t classes = 0;              ///< largest label + 1
-    std::vector<std::int64_t> classCounts; ///< samples of each label
-    /// Of the inputs scaled to [0, 1], per channel.
+    Shape sampleShape; ///< {channels, height, width} for pictures, {features}, {positions} for text
+    /// Inputs are indices below it, as Int32; 0: inputs are numbers.
+    std::int64_t vocabulary = 0;
+    TargetKind target = TargetKind::Labels;
+    Shape targetShape;                     ///< of one sample: {} one label, {T} one each, {k} numbers
+    std::int64_t classes = 0;              ///< largest label + 1; 0 for numbers
+    std::vector<std::int64_t> classCounts; ///< samples of each label; empty where not counted
+    std::vector<std::string> classNames;   ///< empty: classes are numbers
+    /// Of the inputs, one for each channel, or for each column of a table. Pictures of bytes: scaled
+    /// to [0, 1]. Empty for indices.
     std::vector<double> mean;
     std::vector<double> deviation;
+    /// What the reader found out or left out, for people: "The decimal mark is a comma."
+    std::vector<Message> notes;
+};
+
+/// Where a batch goes. Rows follow each other without gaps.
+struct BatchMemory {
+    void* inputs = nullptr;
+    DType inputType = DType::Fp32;     ///< Fp32 or Fp64; Int32 where there is a vocabulary
+    std::int32_t* labels = nullptr;    ///< for labels
+    void* numbers = nullptr;           ///< for numbers
+    DType numberType = DType::Fp32;    ///< Fp32 or Fp64
 };
 
 class Dataset {
@@ -34,11 +58,10 @@ public:
     virtual ~Dataset() = default;
     virtual const DatasetInfo& info() const = 0;
     /// Inputs of `samples` (indices into the data set, in this order), normalised, row-major
-    /// {samples.size(), sampleShape...}; `labels` one each. Thread-safe. `inputs` is float or double.
-    virtual void gather(std::span<const std::int64_t> samples, float* inputs,
-                        std::int32_t* labels) const = 0;
-    virtual void gather(std::span<const std::int64_t> samples, double* inputs,
-                        std::int32_t* labels) const = 0;
+    /// {samples.size(), sampleShape...}, and their targets. Thread-safe. Throws std::runtime_error
+    /// with a sentence where a file that was good when opened cannot be read any more.
+    virtual void gather(std::span<const std::int64_t> samples,
+                        const BatchMemory& memory) const = 0;
 };
 
 struct OpenedData {
@@ -52,6 +75,9 @@ struct DataOutcome {
     OpenedData data;
     Problems problems; ///< empty: all is well
 };
+/// What a plan must know of the data; `validation` may be null.
+plan::DataCounts countsOf(const DatasetInfo& training, const DatasetInfo* validation);
+
 DataOutcome openData(const spec::DataSpec& data, std::uint64_t seed, std::int64_t modelClasses);
 
 } // namespace trainyard::engine

@@ -24,17 +24,24 @@ void BatchLoader::FreeMemory::operator()(std::byte* memory) const {
 
 BatchLoader::BatchLoader(const Dataset& dataset, DType type, std::int64_t largestRows,
                          SamplesOfStep samplesOfStep, std::int64_t firstStep, std::int64_t endStep)
-    : m_dataset(dataset), m_type(type), m_largestRows(largestRows),
+    : m_dataset(dataset), m_type(type),
+      m_inputType(dataset.info().vocabulary > 0 ? DType::Int32 : type), m_largestRows(largestRows),
       m_samplesOfStep(std::move(samplesOfStep)), m_firstStep(firstStep), m_endStep(endStep),
       m_filledEnd(firstStep), m_takenEnd(firstStep) {
     TRAINYARD_CHECK_MSG(type == DType::Fp32 || type == DType::Fp64, std::string(name(type)));
     TRAINYARD_CHECK_MSG(firstStep >= 0 && largestRows >= 0, describePair(firstStep, largestRows));
     const auto rows = static_cast<std::size_t>(largestRows);
-    const std::size_t bytes =
-        rows * static_cast<std::size_t>(elementCount(dataset.info().sampleShape)) * bytesOf(type);
+    const DatasetInfo& info = dataset.info();
+    const auto memory = [rows](const Shape& shape, DType of) {
+        const std::size_t elements = rows * static_cast<std::size_t>(elementCount(shape));
+        return static_cast<std::byte*>(::operator new(elements * bytesOf(of), kAlignment));
+    };
     for (Buffer& buffer : m_buffers) {
-        buffer.inputs.reset(static_cast<std::byte*>(::operator new(bytes, kAlignment)));
-        buffer.labels.resize(rows);
+        buffer.inputs.reset(memory(info.sampleShape, m_inputType));
+        if (info.target == TargetKind::Numbers)
+            buffer.numbers.reset(memory(info.targetShape, type));
+        else
+            buffer.labels.resize(rows * static_cast<std::size_t>(elementCount(info.targetShape)));
     }
     m_samples.reserve(rows);
     m_thread = std::thread([this] { run(); });
@@ -101,14 +108,17 @@ void BatchLoader::fill(Buffer& buffer, std::int64_t step) {
     m_samplesOfStep(step, m_samples);
     const auto rows = static_cast<std::int64_t>(m_samples.size());
     TRAINYARD_CHECK_MSG(rows <= m_largestRows, describePair(rows, m_largestRows));
-    if (m_type == DType::Fp32)
-        m_dataset.gather(m_samples, reinterpret_cast<float*>(buffer.inputs.get()),
-                         buffer.labels.data());
-    else
-        m_dataset.gather(m_samples, reinterpret_cast<double*>(buffer.inputs.get()),
-                         buffer.labels.data());
+    m_dataset.gather(m_samples, {.inputs = buffer.inputs.get(),
+                                 .inputType = m_inputType,
+                                 .labels = buffer.labels.data(),
+                                 .numbers = buffer.numbers.get(),
+                                 .numberType = m_type});
+    const std::size_t labelsOfRow =
+        buffer.labels.empty() ? 0 : buffer.labels.size() / static_cast<std::size_t>(m_largestRows);
     buffer.batch = {step, rows, buffer.inputs.get(),
-                    std::span<const std::int32_t>(buffer.labels.data(), m_samples.size())};
+                    std::span<const std::int32_t>(buffer.labels.data(),
+                                                  m_samples.size() * labelsOfRow),
+                    buffer.numbers.get()};
 }
 
 } // namespace trainyard::engine

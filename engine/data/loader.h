@@ -28,7 +28,8 @@ struct Batch {
     std::int64_t step = 0;
     std::int64_t rows = 0;                ///< may be 0
     const void* inputs = nullptr;         ///< {rows, sampleShape...}, 64-byte aligned
-    std::span<const std::int32_t> labels; ///< one a row
+    std::span<const std::int32_t> labels; ///< {rows, targetShape...}, or empty
+    const void* numbers = nullptr;        ///< likewise, of the loader's type, where there are numbers
 };
 
 class BatchLoader {
@@ -37,7 +38,8 @@ public:
     using SamplesOfStep =
         std::function<void(std::int64_t step, std::vector<std::int64_t>& samples)>;
 
-    /// Steps [firstStep, endStep). `type`: Fp32 or Fp64, of the inputs. `largestRows`: no step has
+    /// Steps [firstStep, endStep). `type`: Fp32 or Fp64, of inputs (which are Int32 where the data
+    /// has a vocabulary) and of numbers to predict. `largestRows`: no step has
     /// more. The data set must outlive the loader. Starts gathering at once.
     BatchLoader(const Dataset& dataset, DType type, std::int64_t largestRows,
                 SamplesOfStep samplesOfStep, std::int64_t firstStep, std::int64_t endStep);
@@ -59,6 +61,7 @@ private:
     };
     struct Buffer {
         std::unique_ptr<std::byte[], FreeMemory> inputs;
+        std::unique_ptr<std::byte[], FreeMemory> numbers;
         std::vector<std::int32_t> labels;
         Batch batch;
     };
@@ -68,6 +71,7 @@ private:
 
     const Dataset& m_dataset;
     const DType m_type;
+    const DType m_inputType;
     const std::int64_t m_largestRows;
     const SamplesOfStep m_samplesOfStep;
     const std::int64_t m_firstStep;

@@ -8,6 +8,7 @@
 #include "engine/data/byte_dataset.h"
 #include "engine/data/dataset.h"
 #include "engine/data/idx_file.h"
+#include "engine/spec/catalogue.h"
 
 #include <algorithm>
 #include <cmath>
@@ -154,7 +155,8 @@ void checkSpec(const spec::DataSpec& data, Problems& problems) {
     if (data.format != "idx")
         problems.push_back(
             Error(Message("Data of the format \"%1\" cannot be read.", {data.format}),
-                  "data.format", Message("The known format is \"idx\".")));
+                  "data.format", Message("The known formats are: %1.",
+                                         {spec::listed(spec::typeNames(spec::Kind::DataFormat))})));
     if (data.normalize != "standard" && data.normalize != "unit" && data.normalize != "none")
         problems.push_back(Error(Message("There is no normalization \"%1\".", {data.normalize}),
                                  "data.normalize",
@@ -169,6 +171,16 @@ void checkSpec(const spec::DataSpec& data, Problems& problems) {
 }
 
 } // namespace
+
+plan::DataCounts countsOf(const DatasetInfo& training, const DatasetInfo* validation) {
+    const bool numbers = training.target == TargetKind::Numbers;
+    return {.trainSamples = training.samples,
+            .validationSamples = validation ? validation->samples : 0,
+            .sampleShape = training.sampleShape,
+            .classes = training.classes,
+            .numbers = numbers ? elementCount(training.targetShape) : 0,
+            .vocabulary = training.vocabulary};
+}
 
 DataOutcome openData(const spec::DataSpec& data, std::uint64_t seed, std::int64_t modelClasses) {
     DataOutcome outcome;

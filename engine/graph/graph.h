@@ -14,6 +14,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace trainyard::graph {
@@ -26,17 +27,35 @@ struct ValueInfo {
     Shape shape; ///< per sample
     Layout layout = Layout::Plain;
     OperationId producer = -1; ///< -1: the model's input
+    bool indices = false;      ///< Int32, what an embedding looks up; else of the run's type
     std::vector<OperationId> consumers;
 };
 
-enum class Initializer { Zeros, Ones, KaimingUniform, FanInUniform };
+enum class Distribution { Constant, Uniform, Normal };
+
+/// What a parameter starts with.
+struct Initializer {
+    Distribution distribution = Distribution::Constant;
+    double scale = 0; ///< the constant, the half-width, the standard deviation
+    bool operator==(const Initializer&) const = default;
+};
+
+/// By its usual name: "default" is U(±1/sqrt(fan in)), what PyTorch's linear and convolution start
+/// with; kaiming_uniform and kaiming_normal (He et al., 2015, gain sqrt 2), xavier_uniform and
+/// xavier_normal (Glorot and Bengio, 2010), "normal" (deviation 0.02), "zeros", "ones".
+Initializer initializer(std::string_view name, std::int64_t fanIn, std::int64_t fanOut);
+/// All names, for the catalogue.
+std::vector<std::string> initializerNames();
 
 struct ParameterInfo {
     std::string name; ///< "conv1.weight": global, independent of any sharding
     Shape shape;
-    Initializer initializer = Initializer::Zeros;
-    std::int64_t fanIn = 1;
+    Initializer initializer;
     bool decays = true; ///< weight decay applies (not to biases and norms)
+    /// False: running statistics. They lie among the parameters; the place of their gradient holds
+    /// the statistics of the batch, so that one reduction averages both over the ranks.
+    bool trained = true;
+    double momentum = 0; ///< of running statistics: running += momentum * (batch - running)
 };
 
 struct Operation {
@@ -52,11 +71,19 @@ class Graph {
 public:
     ValueId input = 0;   ///< the batch's pictures, rows ...
     ValueId logits = -1; ///< what the loss takes
+    /// Largest index + 1 that the input may hold; 0: the input is no indices.
+    std::int64_t vocabulary = 0;
     std::vector<ValueInfo> values;
     std::vector<ParameterInfo> parameters;
     std::vector<Operation> operations; ///< the last is the loss
 
+    /// Of trained parameters.
     std::int64_t parameterElements() const;
+    const Operation& loss() const { return operations.back(); }
+    /// Labels or numbers that the loss reads for each sample.
+    Shape targetShape() const;
+    /// Classes that labels must be below; 0 where the loss reads numbers.
+    std::int64_t classes() const;
     /// Multiply-adds count two; forward pass of one sample.
     double forwardFlops() const;
     double forwardFlops(const Operation& operation) const;
@@ -78,7 +105,14 @@ struct BuiltGraph {
     Problems problems;
 };
 
-/// `classes`: what the data has, 0 when unknown. Paths in problems are "model.layers[3]..." .
-BuiltGraph buildGraph(const spec::ModelSpec& model, std::int64_t classes);
+/// What must be known of the data, as far as it is known.
+struct DataFit {
+    std::int64_t classes = 0;    ///< of labels; 0: unknown
+    std::int64_t numbers = 0;    ///< a sample's targets are so many numbers; 0: labels, or unknown
+    std::int64_t vocabulary = 0; ///< inputs are indices below it; 0: they are not, or unknown
+};
+
+/// Paths in problems are "model.layers[3]..." .
+BuiltGraph buildGraph(const spec::ModelSpec& model, const DataFit& data);
 
 } // namespace trainyard::graph

@@ -19,11 +19,41 @@ struct Row {
 constexpr std::array<Row, kOperationKinds> kRows = {{
     {OperationKind::Linear, "linear", {.readsInput = true}},
     {OperationKind::Conv2d, "conv2d", {.readsInput = true}},
-    {OperationKind::MaxPool, "max_pool", {.savedBytesPerElement = 4}},
-    {OperationKind::Relu, "relu", {.readsOutput = true, .mayRunInPlace = true}},
-    {OperationKind::Flatten, "flatten", {.mayRunInPlace = true}},
-    {OperationKind::Dropout, "dropout", {.mayRunInPlace = true}},
+    {OperationKind::MaxPool, "max_pool", {}},
+    {OperationKind::AveragePool, "average_pool", {}},
+    {OperationKind::GlobalAveragePool, "global_average_pool", {}},
+    {OperationKind::BatchNorm, "batch_norm", {.readsInput = true, .keepsShape = true}},
+    {OperationKind::LayerNorm, "layer_norm", {.readsInput = true, .keepsShape = true}},
+    {OperationKind::RmsNorm, "rms_norm", {.readsInput = true, .keepsShape = true}},
+    {OperationKind::Embedding, "embedding", {.readsInput = true}},
+    {OperationKind::PositionEmbedding,
+     "position_embedding",
+     {.mayRunInPlace = true, .keepsShape = true}},
+    {OperationKind::Attention, "attention", {.readsInput = true}},
+    {OperationKind::Relu,
+     "relu",
+     {.readsOutput = true, .mayRunInPlace = true, .keepsShape = true}},
+    {OperationKind::Gelu, "gelu", {.readsInput = true, .keepsShape = true}},
+    {OperationKind::Silu, "silu", {.readsInput = true, .keepsShape = true}},
+    {OperationKind::Tanh,
+     "tanh",
+     {.readsOutput = true, .mayRunInPlace = true, .keepsShape = true}},
+    {OperationKind::Sigmoid,
+     "sigmoid",
+     {.readsOutput = true, .mayRunInPlace = true, .keepsShape = true}},
+    {OperationKind::Softmax, "softmax", {.readsOutput = true, .keepsShape = true}},
+    {OperationKind::Dropout, "dropout", {.mayRunInPlace = true, .keepsShape = true}},
+    {OperationKind::Add, "add", {.manyInputs = true, .keepsShape = true}},
+    {OperationKind::Multiply,
+     "multiply",
+     {.readsInput = true, .manyInputs = true, .keepsShape = true}},
+    {OperationKind::Concat, "concat", {.manyInputs = true}},
+    {OperationKind::Reshape, "reshape", {.mayRunInPlace = true}},
     {OperationKind::SoftmaxCrossEntropy, "softmax_cross_entropy", {.readsInput = true}},
+    {OperationKind::BinaryCrossEntropy, "binary_cross_entropy", {.readsInput = true}},
+    {OperationKind::MeanSquaredError, "mean_squared_error", {.readsInput = true}},
+    {OperationKind::MeanAbsoluteError, "mean_absolute_error", {.readsInput = true}},
+    {OperationKind::Huber, "huber", {.readsInput = true}},
 }};
 
 const Row& row(OperationKind kind) {
@@ -38,8 +68,36 @@ std::string_view name(OperationKind kind) {
     return row(kind).name;
 }
 
+bool isLoss(OperationKind kind) {
+    return kind >= OperationKind::SoftmaxCrossEntropy;
+}
+
 const OperationTraits& traits(OperationKind kind) {
     return row(kind).traits;
+}
+
+std::size_t savedBytes(OperationKind kind, const OperationAttributes& attributes,
+                       const Shape& input, const Shape& output, Layout outputLayout,
+                       std::int64_t rows, DType type) {
+    const auto count = [](std::int64_t elements) {
+        return static_cast<std::size_t>(elements);
+    };
+    switch (kind) {
+    case OperationKind::MaxPool: // int32 positions
+        return 4 * count(rows * storedElements(output, outputLayout));
+    case OperationKind::BatchNorm: // mean and inverse deviation of each channel
+        return 2 * bytesOf(type) * count(input.front());
+    case OperationKind::LayerNorm: // mean and inverse deviation of each row
+        return 2 * bytesOf(type) * count(rows * elementCount(input) / input.back());
+    case OperationKind::RmsNorm: // inverse root of each row
+        return bytesOf(type) * count(rows * elementCount(input) / input.back());
+    case OperationKind::Attention: { // probabilities of each head
+        const auto& a = std::get<AttentionAttributes>(attributes);
+        return bytesOf(type) * count(rows * a.heads * input.front() * input.front());
+    }
+    default:
+        return 0;
+    }
 }
 
 } // namespace trainyard::graph

@@ -36,6 +36,8 @@ void forEachPiece(std::size_t elements, const std::vector<ParameterRange>& range
     parallelFor(static_cast<std::int64_t>(elements), kGrain, kUnit,
                 [&](std::int64_t first, std::int64_t last) {
                     for (const ParameterRange& range : ranges) {
+                        if (!range.trained)
+                            continue;
                         const auto from = std::max(static_cast<std::int64_t>(range.first), first);
                         const auto to =
                             std::min(static_cast<std::int64_t>(range.first + range.count), last);

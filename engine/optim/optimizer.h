@@ -21,6 +21,8 @@ struct ParameterRange {
     std::size_t first = 0;
     std::size_t count = 0;
     bool decays = true;
+    bool trained = true;  ///< false: running statistics, which no optimizer touches
+    double momentum = 0;  ///< of running statistics
 };
 
 struct UpdateContext {
@@ -44,6 +46,11 @@ Result<std::unique_ptr<Optimizer>> makeOptimizer(const spec::Choice& optimizer);
 
 /// sqrt of the sum of squares, added in fp64 in a fixed order.
 double norm(DType type, const void* values, std::size_t elements);
+
+/// running += momentum * (batch - running) for the ranges that are not trained; `gradients` holds
+/// the statistics of the batch there.
+void updateStatistics(DType type, const std::vector<ParameterRange>& ranges, void* parameters,
+                      const void* gradients);
 
 /// Learning rate of an applied update (first is 1) under a schedule over `totalUpdates`.
 double learningRateAt(const spec::Choice& optimizer, const spec::Choice& schedule,

@@ -2,31 +2,52 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/plan/layouts.h"
 
+#include <algorithm>
+
 namespace trainyard::plan {
 
-void assignLayouts(graph::Graph& graph) {
-    const auto value = [&](graph::ValueId id) -> graph::ValueInfo& {
+namespace {
+
+using graph::Operation;
+using graph::OperationKind;
+
+/// Channels of which a block is made.
+constexpr std::int64_t kBlock = 16;
+
+Layout layoutOf(const Operation& operation, const graph::Graph& graph) {
+    const auto value = [&](graph::ValueId id) -> const graph::ValueInfo& {
         return graph.values[static_cast<std::size_t>(id)];
     };
-    for (const graph::Operation& operation : graph.operations) {
-        if (operation.outputs.empty())
-            continue;
-        graph::ValueInfo& output = value(operation.outputs.front());
-        switch (operation.kind) {
-        case graph::OperationKind::Conv2d:
-            output.layout = output.shape[0] >= 16 ? Layout::Blocked16 : Layout::Plain;
-            break;
-        case graph::OperationKind::MaxPool:
-        case graph::OperationKind::Relu:
-        case graph::OperationKind::Dropout:
-            output.layout = value(operation.inputs.front()).layout;
-            break;
-        case graph::OperationKind::Linear:
-        case graph::OperationKind::Flatten:
-        case graph::OperationKind::SoftmaxCrossEntropy:
-            break;
-        }
+    const auto blocked = [&](graph::ValueId id) {
+        return value(id).layout == Layout::Blocked16;
+    };
+    const bool all = std::ranges::all_of(operation.inputs, blocked);
+    switch (operation.kind) {
+    case OperationKind::Conv2d:
+        return value(operation.outputs.front()).shape[0] >= kBlock ? Layout::Blocked16
+                                                                   : Layout::Plain;
+    case OperationKind::MaxPool:
+    case OperationKind::AveragePool:
+        return value(operation.inputs.front()).layout;
+    case OperationKind::Concat: {
+        const bool whole = std::ranges::all_of(operation.inputs, [&](graph::ValueId id) {
+            return blocked(id) && value(id).shape[0] % kBlock == 0;
+        });
+        return whole ? Layout::Blocked16 : Layout::Plain;
     }
+    default:
+        return graph::traits(operation.kind).keepsShape && all ? Layout::Blocked16
+                                                               : Layout::Plain;
+    }
+}
+
+} // namespace
+
+void assignLayouts(graph::Graph& graph) {
+    for (const Operation& operation : graph.operations)
+        if (!operation.outputs.empty())
+            graph.values[static_cast<std::size_t>(operation.outputs.front())].layout =
+                layoutOf(operation, graph);
 }
 
 } // namespace trainyard::plan

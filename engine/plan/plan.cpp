@@ -32,6 +32,7 @@ void placeParameters(Plan& plan) {
     const std::size_t elementBytes = bytesOf(plan.type);
     const std::size_t padding = static_cast<std::size_t>(plan.worldSize) * 64 / elementBytes;
     plan.parameterOffset.assign(plan.graph.parameters.size(), 0);
+    const std::vector<graph::OperationId> lastWriter = lastGradientWriters(plan.graph);
     Bucket open;
     std::size_t next = 0;
     const auto close = [&] {
@@ -42,10 +43,11 @@ void placeParameters(Plan& plan) {
         plan.buckets.push_back(open);
         open = {next, 0, {}};
     };
-    for (auto operation = plan.graph.operations.rbegin(); operation != plan.graph.operations.rend();
-         ++operation) {
-        for (const graph::ParameterId id : operation->parameters) {
+    for (std::size_t i = plan.graph.operations.size(); i-- > 0;) {
+        for (const graph::ParameterId id : plan.graph.operations[i].parameters) {
             const auto index = static_cast<std::size_t>(id);
+            if (lastWriter[index] != static_cast<graph::OperationId>(i))
+                continue; // shared with an earlier operation, which adds to its gradient later
             plan.parameterOffset[index] = next;
             const auto elements =
                 static_cast<std::size_t>(elementCount(plan.graph.parameters[index].shape));
@@ -140,7 +142,9 @@ std::uint64_t hashOf(const Plan& plan, const spec::Experiment& experiment) {
     hasher.add(static_cast<std::uint64_t>(plan.worldSize));
     hasher.add(static_cast<std::uint64_t>(plan.data.trainSamples));
     hasher.add(static_cast<std::uint64_t>(plan.data.validationSamples));
-    hasher.add(static_cast<std::uint64_t>(plan.data.classes));
+    for (const std::int64_t count :
+         {plan.data.classes, plan.data.numbers, plan.data.vocabulary})
+        hasher.add(static_cast<std::uint64_t>(count));
     hasher.add(static_cast<std::uint64_t>(plan.steps));
     for (const graph::ValueInfo& value : plan.graph.values)
         hasher.add(static_cast<std::uint64_t>(value.layout));
@@ -178,7 +182,9 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
     outcome.problems = spec::validate(experiment);
     if (!outcome.problems.empty())
         return outcome;
-    graph::BuiltGraph built = graph::buildGraph(experiment.model, data.classes);
+    graph::BuiltGraph built = graph::buildGraph(
+        experiment.model,
+        {.classes = data.classes, .numbers = data.numbers, .vocabulary = data.vocabulary});
     outcome.problems = std::move(built.problems);
     checkInput(experiment, data, outcome.problems);
     if (data.trainSamples < 1)
@@ -188,7 +194,7 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
 
     Plan& plan = outcome.plan;
     plan.graph = std::move(built.graph);
-    if (plan.graph.parameters.empty()) {
+    if (plan.graph.parameterElements() == 0) {
         outcome.problems.push_back({{"The model has nothing to learn."},
                                     "model.layers",
                                     {"Add a linear or conv2d layer."}});

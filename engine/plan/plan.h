@@ -23,7 +23,9 @@ struct DataCounts {
     std::int64_t trainSamples = 0;
     std::int64_t validationSamples = 0;
     Shape sampleShape;
-    std::int64_t classes = 0;
+    std::int64_t classes = 0;    ///< of labels; 0: targets are numbers
+    std::int64_t numbers = 0;    ///< to predict for each sample; 0: targets are labels
+    std::int64_t vocabulary = 0; ///< inputs are indices below it; 0: inputs are numbers
 };
 
 /// What must be known of the machine that computes.

@@ -103,15 +103,15 @@ private:
         emit(Opcode::LoadBatch, Lane::Compute);
         const auto count = static_cast<OperationId>(m_graph.operations.size());
         for (OperationId i = 0; i < count; ++i)
-            emit(Opcode::Forward, Lane::Compute, i);
-        const std::vector<OperationId> writers = lastWriters();
+            emitOperation(Opcode::Forward, i);
+        const std::vector<OperationId> writers = bucketWriters();
         std::vector<int> waits;
         std::size_t bucket = 0;
         int done = -1;
         for (OperationId i = count - 1; i >= 0; --i) {
             if (!needsBackward(i))
                 continue;
-            done = emit(Opcode::Backward, Lane::Compute, i);
+            done = emitOperation(Opcode::Backward, i);
             for (; bucket < writers.size() && writers[bucket] == i; ++bucket)
                 waits.push_back(
                     emitReduction(Opcode::ReduceGradients, done, static_cast<int>(bucket)));
@@ -128,6 +128,25 @@ private:
         return index;
     }
 
+    /// The last instruction of the operation. Statistics over all ranks need three.
+    int emitOperation(Opcode opcode, OperationId id) {
+        if (!reducesStatistics(m_graph.operations[at(id)]))
+            return emit(opcode, Lane::Compute, id);
+        const int collect = emit(opcode, Lane::Compute, id);
+        m_program.instructions[at(collect)].phase = Phase::Collect;
+        const int reduce = emitReduction(Opcode::ReduceStatistics, collect, -1);
+        m_program.instructions[at(reduce)].operation = id;
+        const int apply = emit(opcode, Lane::Compute, id);
+        m_program.instructions[at(apply)].phase = Phase::Apply;
+        m_program.instructions[at(apply)].waitsFor = {reduce};
+        return apply;
+    }
+
+    bool reducesStatistics(const Operation& operation) const {
+        return m_plan.worldSize > 1 && operation.kind == graph::OperationKind::BatchNorm &&
+               std::get<graph::NormAttributes>(operation.attributes).synchronized;
+    }
+
     bool needsBackward(OperationId id) const {
         const Operation& operation = m_graph.operations[at(id)];
         if (!operation.parameters.empty())
@@ -136,18 +155,14 @@ private:
                            [this](ValueId input) { return m_withGradient[at(input)]; });
     }
 
-    /// For each bucket the operation whose backward writes its last gradient: the earliest in the
-    /// graph.
-    std::vector<OperationId> lastWriters() const {
-        std::vector<OperationId> owner(m_graph.parameters.size(), -1);
-        for (std::size_t i = 0; i < m_graph.operations.size(); ++i)
-            for (const ParameterId parameter : m_graph.operations[i].parameters)
-                owner[at(parameter)] = static_cast<OperationId>(i);
+    /// For each bucket the operation whose backward writes its last gradient.
+    std::vector<OperationId> bucketWriters() const {
+        const std::vector<OperationId> last = lastGradientWriters(m_graph);
         std::vector<OperationId> writers;
         for (const Bucket& bucket : m_plan.buckets) {
-            OperationId first = owner[at(bucket.parameters.front())];
+            OperationId first = last[at(bucket.parameters.front())];
             for (const ParameterId parameter : bucket.parameters)
-                first = std::min(first, owner[at(parameter)]);
+                first = std::min(first, last[at(parameter)]);
             writers.push_back(first);
         }
         return writers;
@@ -156,21 +171,24 @@ private:
     std::size_t valueBytes(ValueId id) const {
         const graph::ValueInfo& value = m_graph.values[at(id)];
         return static_cast<std::size_t>(storedElements(value.shape, value.layout)) *
-               static_cast<std::size_t>(m_program.rows.count) * bytesOf(m_plan.type);
+               static_cast<std::size_t>(m_program.rows.count) *
+               bytesOf(value.indices ? DType::Int32 : m_plan.type);
     }
 
     std::size_t savedBytes(OperationId id) const {
         const Operation& operation = m_graph.operations[at(id)];
-        const int each = graph::traits(operation.kind).savedBytesPerElement;
-        if (each == 0 || !training() || !needsBackward(id))
+        if (operation.outputs.empty() || !training() || !needsBackward(id) ||
+            m_program.rows.count == 0)
             return 0;
-        return valueBytes(operation.outputs.front()) / bytesOf(m_plan.type) *
-               static_cast<std::size_t>(each);
+        const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
+        return graph::savedBytes(operation.kind, operation.attributes,
+                                 m_graph.values[at(operation.inputs.front())].shape, output.shape,
+                                 output.layout, m_program.rows.count, m_plan.type);
     }
 
     /// The output is the input's bytes under another shape.
     bool isSameBytes(const Operation& operation) const {
-        return operation.kind == graph::OperationKind::Flatten && keepsLayout(operation);
+        return operation.kind == graph::OperationKind::Reshape && keepsLayout(operation);
     }
 
     bool keepsLayout(const Operation& operation) const {
@@ -230,6 +248,7 @@ private:
         m_values = m_graph.values.size();
         m_buffers = Buffers(2 * m_values + m_graph.operations.size());
         m_program.addsToGradient.resize(m_graph.operations.size());
+        m_program.addsToParameterGradient.resize(m_graph.operations.size());
         for (std::size_t i = 0; i < m_graph.operations.size(); ++i) {
             const Operation& operation = m_graph.operations[i];
             if (operation.outputs.empty())
@@ -258,6 +277,8 @@ private:
             const int now = static_cast<int>(i);
             if (instruction.opcode == Opcode::LoadBatch)
                 m_buffers.touch(at(m_graph.input), now);
+            else if (instruction.opcode == Opcode::ReduceStatistics)
+                continue;
             else if (instruction.opcode == Opcode::Backward)
                 touchBackward(instruction.operation, now);
             else if (instruction.operation >= 0)
@@ -278,14 +299,18 @@ private:
         const Operation& operation = m_graph.operations[at(id)];
         const graph::OperationTraits& traits = graph::traits(operation.kind);
         std::vector<bool>& adds = m_program.addsToGradient[at(id)];
-        adds.assign(operation.inputs.size(), false);
+        const bool again = !adds.empty(); // the second phase of the same backward
+        if (!again)
+            noteParameters(id);
+        adds.resize(operation.inputs.size(), false);
         for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
             const ValueId input = operation.inputs[i];
             if (traits.readsInput)
                 m_buffers.touch(at(input), now);
             if (!m_withGradient[at(input)])
                 continue;
-            adds[i] = !m_written.insert(input).second;
+            if (!again)
+                adds[i] = !m_written.insert(input).second;
             m_buffers.touch(m_values + at(input), now);
         }
         for (const ValueId output : operation.outputs) {
@@ -294,6 +319,12 @@ private:
             m_buffers.touch(m_values + at(output), now);
         }
         m_buffers.touch(2 * m_values + at(id), now);
+    }
+
+    void noteParameters(OperationId id) {
+        std::vector<bool>& adds = m_program.addsToParameterGradient[at(id)];
+        for (const ParameterId parameter : m_graph.operations[at(id)].parameters)
+            adds.push_back(!m_writtenParameters.insert(parameter).second);
     }
 
     void assignOffsets() {
@@ -322,6 +353,7 @@ private:
     std::size_t m_values = 0;
     Buffers m_buffers{0};
     std::set<ValueId> m_written;
+    std::set<ParameterId> m_writtenParameters;
 };
 
 } // namespace
@@ -338,6 +370,8 @@ std::string_view name(Opcode opcode) {
         return "inference";
     case Opcode::ReduceGradients:
         return "all-reduce gradients";
+    case Opcode::ReduceStatistics:
+        return "all-reduce batch statistics";
     case Opcode::ReduceSums:
         return "all-reduce sums";
     case Opcode::Update:
@@ -356,6 +390,14 @@ std::vector<bool> valuesWithGradient(const Graph& graph) {
             with[at(output)] = any;
     }
     return with;
+}
+
+std::vector<OperationId> lastGradientWriters(const Graph& graph) {
+    std::vector<OperationId> writers(graph.parameters.size(), -1);
+    for (std::size_t i = graph.operations.size(); i-- > 0;)
+        for (const ParameterId parameter : graph.operations[i].parameters)
+            writers[at(parameter)] = static_cast<OperationId>(i);
+    return writers;
 }
 
 Program compileProgram(const Plan& plan, int rank, Purpose purpose, std::int64_t batchRows) {

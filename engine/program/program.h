@@ -17,15 +17,23 @@
 namespace trainyard::plan {
 
 enum class Opcode : std::uint8_t {
-    LoadBatch,       ///< inputs and labels of this rank's rows
-    Forward,         ///< of `operation`, training
-    Backward,        ///< of `operation`
-    Inference,       ///< of `operation`, without leaving anything for backward
-    ReduceGradients, ///< sum of `bucket` over all ranks
-    ReduceSums,      ///< loss, correct rows and the wish to stop, over all ranks
-    Update           ///< clip and apply the optimizer to all parameters
+    LoadBatch,        ///< inputs and labels of this rank's rows
+    Forward,          ///< of `operation`, training
+    Backward,         ///< of `operation`
+    Inference,        ///< of `operation`, without leaving anything for backward
+    ReduceGradients,  ///< sum of `bucket` over all ranks
+    ReduceStatistics, ///< batch statistics of `operation` over all ranks
+    ReduceSums,       ///< loss, correct rows and the wish to stop, over all ranks
+    Update            ///< clip and apply the optimizer to all parameters
 };
 std::string_view name(Opcode opcode);
+
+/// An operation whose statistics are reduced over the ranks runs in two instructions.
+enum class Phase : std::uint8_t {
+    Whole,
+    Collect, ///< fills the statistics of this rank's rows
+    Apply    ///< computes with the statistics of all ranks
+};
 
 /// Which queue runs it. Instructions of one lane run in order.
 enum class Lane : std::uint8_t { Compute, Communication };
@@ -35,6 +43,7 @@ struct Instruction {
     Lane lane = Lane::Compute;
     graph::OperationId operation = -1;
     int bucket = -1;
+    Phase phase = Phase::Whole;
     /// Instructions of the other lane that must be done before this one starts.
     std::vector<int> waitsFor;
 };
@@ -60,7 +69,13 @@ struct Program {
     std::vector<Placement> saved;     ///< by OperationId
     /// By OperationId, then input: backward adds to the gradient instead of writing it.
     std::vector<std::vector<bool>> addsToGradient;
+    /// By OperationId, then parameter: likewise, for parameters that operations share.
+    std::vector<std::vector<bool>> addsToParameterGradient;
 };
+
+/// By ParameterId: the operation whose backward is the last to write its gradient, which is the
+/// first one in the graph that uses it.
+std::vector<graph::OperationId> lastGradientWriters(const graph::Graph& graph);
 
 /// The gradient of this value is asked for (something before it has parameters).
 std::vector<bool> valuesWithGradient(const graph::Graph& graph);

@@ -15,6 +15,9 @@ namespace trainyard::engine {
 
 namespace {
 
+/// A table of more classes says nothing to people.
+constexpr std::int64_t kMaxConfusionClasses = 256;
+
 std::size_t at(std::int32_t id) {
     return static_cast<std::size_t>(id);
 }
@@ -79,8 +82,30 @@ Result<void> Executor::allocate() {
         rows = std::max(rows, program.rows.count);
     }
     m_activations = Arena(activations);
-    m_labels.assign(static_cast<std::size_t>(rows), 0);
+    const auto targets = static_cast<std::size_t>(rows * elementCount(plan.graph.targetShape()));
+    if (plan.graph.loss().kind == graph::OperationKind::SoftmaxCrossEntropy)
+        m_labels.assign(targets, 0);
+    else
+        m_numbers = Arena(targets * bytesOf(plan.type));
+    allocateStatistics();
     return {};
+}
+
+void Executor::allocateStatistics() {
+    const graph::Graph& graph = m_parts.plan.graph;
+    std::size_t next = 0;
+    for (const graph::Operation& operation : graph.operations) {
+        m_statisticsOf.push_back(next);
+        if (operation.kind == graph::OperationKind::BatchNorm)
+            next += 2 * static_cast<std::size_t>(
+                            graph.values[at(operation.inputs.front())].shape.front()) +
+                    1;
+    }
+    m_statistics.assign(next, 0);
+    const std::int64_t classes = graph.values[at(graph.logits)].shape.back();
+    if (graph.loss().kind == graph::OperationKind::SoftmaxCrossEntropy &&
+        classes <= kMaxConfusionClasses)
+        m_confusion.assign(static_cast<std::size_t>(classes * classes), 0);
 }
 
 void Executor::initializeParameters() {
@@ -90,10 +115,24 @@ void Executor::initializeParameters() {
         const auto id = static_cast<graph::ParameterId>(i);
         initialize(info, id, m_parts.seed, plan.type, parameter(m_parameters.data(), id).data);
         m_ranges.push_back({plan.parameterOffset[i],
-                            static_cast<std::size_t>(elementCount(info.shape)), info.decays});
+                            static_cast<std::size_t>(elementCount(info.shape)), info.decays,
+                            info.trained, info.momentum});
     }
     std::sort(m_ranges.begin(), m_ranges.end(),
               [](const ParameterRange& a, const ParameterRange& b) { return a.first < b.first; });
+    findTrainedSpans();
+}
+
+/// Between running statistics; padding is zero and may be in a span.
+void Executor::findTrainedSpans() {
+    bool open = false;
+    for (const ParameterRange& range : m_ranges) {
+        if (range.trained && !open)
+            m_trainedSpans.push_back(range);
+        if (range.trained)
+            m_trainedSpans.back().count = range.first + range.count - m_trainedSpans.back().first;
+        open = range.trained;
+    }
 }
 
 Operand Executor::activation(const plan::Placement& placement, graph::ValueId value) const {
@@ -145,20 +184,42 @@ KernelRequest Executor::requestFor(const plan::Program& program,
         if (backward)
             request.parameterGradients.push_back(parameter(m_gradients.data(), id));
     }
-    if (backward)
+    if (backward) {
         request.addToInputGradient = program.addsToGradient[at(instruction.operation)];
+        request.addToParameterGradient =
+            program.addsToParameterGradient[at(instruction.operation)];
+    }
+    request.phase = instruction.phase;
+    if (operation.kind == graph::OperationKind::BatchNorm)
+        request.statistics = m_statistics.data() + m_statisticsOf[at(instruction.operation)];
     if (program.saved[at(instruction.operation)].bytes > 0)
         request.saved = m_activations.data() + program.saved[at(instruction.operation)].offset;
-    if (operation.kind == graph::OperationKind::SoftmaxCrossEntropy) {
-        request.labels = m_labels.data();
-        request.lossSums = m_lossSums.data();
-    }
+    if (graph::isLoss(operation.kind))
+        setLoss(request);
     return request;
+}
+
+void Executor::setLoss(KernelRequest& request) {
+    request.labels = m_labels.data();
+    request.targets = m_numbers.data();
+    request.lossSums = m_lossSums.data();
+    if (request.direction == Direction::Inference && !m_confusion.empty())
+        request.confusion = m_confusion.data();
+}
+
+BatchMemory Executor::batchMemory(const plan::Program& program) {
+    const plan::Plan& plan = m_parts.plan;
+    const bool indices = plan.graph.values[at(plan.graph.input)].indices;
+    return {.inputs = m_activations.data() + program.values[at(plan.graph.input)].offset,
+            .inputType = indices ? DType::Int32 : plan.type,
+            .labels = m_labels.data(),
+            .numbers = m_numbers.data(),
+            .numberType = plan.type};
 }
 
 std::unique_ptr<Kernel> Executor::makeKernel(const plan::Program& program,
                                              const plan::Instruction& instruction) {
-    if (instruction.operation < 0)
+    if (instruction.operation < 0 || instruction.opcode == plan::Opcode::ReduceStatistics)
         return nullptr;
     return m_parts.backend.compile(requestFor(program, instruction));
 }
@@ -186,9 +247,18 @@ void Executor::note(const plan::Instruction& instruction, std::int64_t index) {
 Result<void> Executor::runCollective(const plan::Instruction& instruction, std::uint32_t tag,
                                      BatchSums& sums) {
     if (instruction.opcode == plan::Opcode::ReduceSums) {
-        sums.loss = m_lossSums[0];
-        sums.correct = m_lossSums[1];
+        sums.values = m_lossSums;
         return reduce(sums, tag);
+    }
+    if (instruction.opcode == plan::Opcode::ReduceStatistics) {
+        const std::size_t first = m_statisticsOf[at(instruction.operation)];
+        const graph::Operation& operation =
+            m_parts.plan.graph.operations[at(instruction.operation)];
+        const std::int64_t channels =
+            m_parts.plan.graph.values[at(operation.inputs.front())].shape.front();
+        return m_parts.communicator.allReduceSum(m_statistics.data() + first,
+                                                 static_cast<std::size_t>(2 * channels + 1),
+                                                 DType::Fp64, tag);
     }
     const plan::Bucket& bucket = m_parts.plan.buckets[at(instruction.bucket)];
     std::byte* first = m_gradients.data() + bucket.firstElement * bytesOf(m_parts.plan.type);
@@ -198,27 +268,53 @@ Result<void> Executor::runCollective(const plan::Instruction& instruction, std::
 Result<void> Executor::reduce(BatchSums& sums, std::uint32_t tag) {
     if (m_parts.communicator.worldSize() == 1)
         return {};
-    std::array<double, 4> values = {sums.loss, sums.correct, sums.rows,
-                                    sums.stopRequested ? 1.0 : 0.0};
+    std::array<double, kLossSums + 2> values{};
+    std::ranges::copy(sums.values, values.begin());
+    values[kLossSums] = sums.rows;
+    values[kLossSums + 1] = sums.stopRequested ? 1.0 : 0.0;
     if (auto reduced =
             m_parts.communicator.allReduceSum(values.data(), values.size(), DType::Fp64, tag);
         !reduced)
         return reduced;
-    sums = {values[0], values[1], values[2], values[3] > 0};
+    std::copy_n(values.begin(), sums.values.size(), sums.values.begin());
+    sums.rows = values[kLossSums];
+    sums.stopRequested = values[kLossSums + 1] > 0;
     return {};
+}
+
+/// Kernels divide by all rows; where labels are ignored the mean is over fewer.
+double Executor::shareCounted(const BatchSums& sums) const {
+    const double all =
+        sums.rows * static_cast<double>(elementCount(m_parts.plan.graph.targetShape()));
+    return sums[kCounted] > 0 && sums[kCounted] < all ? all / sums[kCounted] : 1.0;
+}
+
+double Executor::gradientNorm() const {
+    const DType type = m_parts.plan.type;
+    if (m_trainedSpans.size() == 1)
+        return norm(type, m_gradients.data() + m_trainedSpans[0].first * bytesOf(type),
+                    m_trainedSpans[0].count);
+    double squares = 0;
+    for (const ParameterRange& span : m_trainedSpans) {
+        const double part = norm(type, m_gradients.data() + span.first * bytesOf(type), span.count);
+        squares += part * part;
+    }
+    return std::sqrt(squares);
 }
 
 void Executor::update(const StepInput& input, StepResult& result) {
     const plan::Plan& plan = m_parts.plan;
-    result.gradientNorm = norm(plan.type, m_gradients.data(), plan.arenaElements);
-    result.finite = std::isfinite(result.gradientNorm) && std::isfinite(result.sums.loss);
-    if (!result.finite)
-        return;
     UpdateContext context;
     context.update = input.step + 1;
     context.learningRate = input.learningRate;
+    context.gradientScale = shareCounted(result.sums);
+    result.gradientNorm = context.gradientScale * gradientNorm();
+    result.finite = std::isfinite(result.gradientNorm) && std::isfinite(result.sums[kLoss]);
+    if (!result.finite)
+        return;
     if (input.clipNorm && result.gradientNorm > *input.clipNorm)
-        context.gradientScale = *input.clipNorm / result.gradientNorm;
+        context.gradientScale *= *input.clipNorm / result.gradientNorm;
+    updateStatistics(plan.type, m_ranges, m_parameters.data(), m_gradients.data());
     m_parts.optimizer.update(context, plan.type, plan.arenaElements, m_ranges, m_parameters.data(),
                              m_gradients.data(), m_slotPointers);
 }
@@ -242,8 +338,7 @@ Result<StepResult> Executor::trainStep(std::int64_t batchRows, const StepInput& 
         note(instruction, static_cast<std::int64_t>(i));
         switch (instruction.opcode) {
         case plan::Opcode::LoadBatch:
-            load(m_activations.data() + program.values[at(m_parts.plan.graph.input)].offset,
-                 m_labels.data());
+            load(batchMemory(program));
             break;
         case plan::Opcode::Forward:
         case plan::Opcode::Backward:
@@ -251,6 +346,7 @@ Result<StepResult> Executor::trainStep(std::int64_t batchRows, const StepInput& 
             compiled.kernels[i]->run(context);
             break;
         case plan::Opcode::ReduceGradients:
+        case plan::Opcode::ReduceStatistics:
         case plan::Opcode::ReduceSums:
             if (auto done = runCollective(instruction, static_cast<std::uint32_t>(i), result.sums);
                 !done)
@@ -272,13 +368,12 @@ void Executor::evaluate(std::int64_t batchRows, BatchSums& sums, const LoadBatch
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
         note(program.instructions[i], static_cast<std::int64_t>(i));
         if (program.instructions[i].opcode == plan::Opcode::LoadBatch)
-            load(m_activations.data() + program.values[at(m_parts.plan.graph.input)].offset,
-                 m_labels.data());
+            load(batchMemory(program));
         else
             compiled.kernels[i]->run(context);
     }
-    sums.loss += m_lossSums[0];
-    sums.correct += m_lossSums[1];
+    for (std::size_t i = 0; i < sums.values.size(); ++i)
+        sums.values[i] += m_lossSums[i];
     sums.rows += static_cast<double>(program.rows.count);
 }
 

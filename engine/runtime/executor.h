@@ -7,6 +7,7 @@
 
 #include "engine/backend/backend.h"
 #include "engine/comm/communicator.h"
+#include "engine/data/dataset.h"
 #include "engine/optim/optimizer.h"
 #include "engine/plan/plan.h"
 #include "engine/program/program.h"
@@ -27,11 +28,18 @@ namespace trainyard::engine {
 
 /// Sums over the rows of all ranks.
 struct BatchSums {
-    double loss = 0;
-    double correct = 0;
+    std::array<double, kLossSums> values{}; ///< by LossSum
     double rows = 0;
     /// Somebody asked for the end: the same answer on all ranks.
     bool stopRequested = false;
+
+    double operator[](LossSum sum) const { return values[sum]; }
+    /// Mean over all that counts; 0 where nothing does.
+    double meanLoss() const { return share(kLoss); }
+    double accuracy() const { return share(kCorrect); }
+    double share(LossSum sum) const {
+        return values[kCounted] > 0 ? values[sum] / values[kCounted] : 0;
+    }
 };
 
 struct StepInput {
@@ -47,8 +55,8 @@ struct StepResult {
     bool finite = true;
 };
 
-/// Puts this rank's rows of the current batch into memory: inputs row-major, one label a row.
-using LoadBatch = std::function<void(void* inputs, std::int32_t* labels)>;
+/// Puts this rank's rows of the current batch into memory.
+using LoadBatch = std::function<void(const BatchMemory&)>;
 
 class Executor {
 public:
@@ -69,9 +77,11 @@ public:
     /// One update on a batch of `batchRows` rows over all ranks.
     Result<StepResult> trainStep(std::int64_t batchRows, const StepInput& input,
                                  const LoadBatch& load);
-    /// Adds the loss and the correct rows of this rank's share of a batch to `sums`. No
-    /// communication.
+    /// Adds what the loss sums up over this rank's share of a batch to `sums`. No communication.
     void evaluate(std::int64_t batchRows, BatchSums& sums, const LoadBatch& load);
+    /// Labels against predictions of all evaluations so far, {classes, classes}, of this rank's
+    /// rows; empty where there are no classes or too many to show.
+    std::vector<std::int64_t>& confusion() { return m_confusion; }
     /// Sums `sums` over all ranks.
     Result<void> reduce(BatchSums& sums, std::uint32_t tag);
 
@@ -90,15 +100,21 @@ private:
 
     explicit Executor(const Parts& parts);
     Result<void> allocate();
+    void allocateStatistics();
     void initializeParameters();
+    void findTrainedSpans();
     Compiled& compiled(plan::Purpose purpose, std::int64_t batchRows);
     std::unique_ptr<Kernel> makeKernel(const plan::Program& program,
                                        const plan::Instruction& instruction);
     KernelRequest requestFor(const plan::Program& program, const plan::Instruction& instruction);
+    BatchMemory batchMemory(const plan::Program& program);
+    void setLoss(KernelRequest& request);
     Operand activation(const plan::Placement& placement, graph::ValueId value) const;
     Operand parameter(std::byte* arena, graph::ParameterId id) const;
     Result<void> runCollective(const plan::Instruction& instruction, std::uint32_t tag,
                                BatchSums& sums);
+    double shareCounted(const BatchSums& sums) const;
+    double gradientNorm() const;
     void update(const StepInput& input, StepResult& result);
     void note(const plan::Instruction& instruction, std::int64_t index);
 
@@ -108,9 +124,14 @@ private:
     std::vector<Arena> m_slots;
     std::vector<void*> m_slotPointers;
     Arena m_activations;
-    std::vector<std::int32_t> m_labels;
-    std::array<double, 2> m_lossSums{}; ///< of this rank's rows: loss, correct
+    std::vector<std::int32_t> m_labels; ///< where the loss reads labels
+    Arena m_numbers;                    ///< where it reads numbers
+    std::array<double, kLossSums> m_lossSums{}; ///< of this rank's rows
+    std::vector<std::int64_t> m_confusion;
+    std::vector<double> m_statistics;                ///< of the batch norms that are reduced
+    std::vector<std::size_t> m_statisticsOf;         ///< by OperationId: first, in m_statistics
     std::vector<ParameterRange> m_ranges;
+    std::vector<ParameterRange> m_trainedSpans; ///< as long as they can be
     std::map<std::pair<plan::Purpose, std::int64_t>, Compiled> m_compiled;
 };
 

@@ -6,47 +6,42 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
+#include <utility>
 
 namespace trainyard::engine {
 
 namespace {
 
-/// Half-width of the uniform distribution. Both are what PyTorch's linear and convolution start
-/// with: weights U(±1/sqrt(fan in)) (He et al., 2015, with gain sqrt(1/3)), biases the same.
-double halfWidth(const graph::ParameterInfo& parameter) {
-    return 1.0 / std::sqrt(static_cast<double>(parameter.fanIn));
+/// Two standard normal numbers of two uniform ones (Box and Muller, 1958).
+std::pair<double, double> normalPair(const Philox4& words) {
+    const double radius = std::sqrt(-2 * std::log(1 - unitDouble(words[0], words[1])));
+    const double angle = 2 * std::numbers::pi * unitDouble(words[2], words[3]);
+    return {radius * std::cos(angle), radius * std::sin(angle)};
 }
 
-template <class Real>
-void fillUniform(const graph::ParameterInfo& parameter, graph::ParameterId number,
-                 std::uint64_t seed, Real* data) {
-    const auto count = static_cast<std::uint64_t>(elementCount(parameter.shape));
-    const double width = halfWidth(parameter);
-    for (std::uint64_t i = 0; i < count; i += 2) {
-        const Philox4 words =
-            randomWords(seed, RandomStream::Weights, static_cast<std::uint32_t>(number), 0, i / 2);
-        // 53 bits for each value, so that fp64 and fp32 runs start from the same weights.
-        data[i] = static_cast<Real>((2 * unitDouble(words[0], words[1]) - 1) * width);
-        if (i + 1 < count)
-            data[i + 1] = static_cast<Real>((2 * unitDouble(words[2], words[3]) - 1) * width);
-    }
+std::pair<double, double> uniformPair(const Philox4& words) {
+    return {2 * unitDouble(words[0], words[1]) - 1, 2 * unitDouble(words[2], words[3]) - 1};
 }
 
 template <class Real>
 void fill(const graph::ParameterInfo& parameter, graph::ParameterId number, std::uint64_t seed,
           Real* data) {
-    const auto count = static_cast<std::size_t>(elementCount(parameter.shape));
-    switch (parameter.initializer) {
-    case graph::Initializer::Zeros:
-        std::fill_n(data, count, Real(0));
+    const auto count = static_cast<std::uint64_t>(elementCount(parameter.shape));
+    const graph::Initializer& start = parameter.initializer;
+    if (start.distribution == graph::Distribution::Constant) {
+        std::fill_n(data, count, static_cast<Real>(start.scale));
         return;
-    case graph::Initializer::Ones:
-        std::fill_n(data, count, Real(1));
-        return;
-    case graph::Initializer::KaimingUniform:
-    case graph::Initializer::FanInUniform:
-        fillUniform(parameter, number, seed, data);
-        return;
+    }
+    const bool normal = start.distribution == graph::Distribution::Normal;
+    for (std::uint64_t i = 0; i < count; i += 2) {
+        const Philox4 words =
+            randomWords(seed, RandomStream::Weights, static_cast<std::uint32_t>(number), 0, i / 2);
+        // 53 bits for each value, so that fp64 and fp32 runs start from the same weights.
+        const auto [first, second] = normal ? normalPair(words) : uniformPair(words);
+        data[i] = static_cast<Real>(first * start.scale);
+        if (i + 1 < count)
+            data[i + 1] = static_cast<Real>(second * start.scale);
     }
 }
 

@@ -30,17 +30,26 @@ Json toJson(const Problems& problems) {
 }
 
 Json toJson(const DatasetInfo& info) {
-    return {{"samples", info.samples}, {"shape", info.sampleShape},
-            {"classes", info.classes}, {"class_counts", info.classCounts},
-            {"mean", info.mean},       {"deviation", info.deviation}};
+    Json notes = Json::array();
+    for (const Message& note : info.notes)
+        notes.push_back(toJson(note));
+    return {{"samples", info.samples},
+            {"shape", info.sampleShape},
+            {"vocabulary", info.vocabulary},
+            {"numbers",
+             info.target == TargetKind::Numbers ? elementCount(info.targetShape) : std::int64_t{0}},
+            {"classes", info.classes},
+            {"class_counts", info.classCounts},
+            {"class_names", info.classNames},
+            {"mean", info.mean},
+            {"deviation", info.deviation},
+            {"notes", std::move(notes)}};
 }
 
-/// Scores the model ends in; 0 when its shapes do not fit.
+/// Classes the model's loss knows; 0 when its shapes do not fit.
 std::int64_t classesOf(const spec::ModelSpec& model) {
-    const graph::BuiltGraph built = graph::buildGraph(model, 0);
-    if (!built.problems.empty())
-        return 0;
-    return built.graph.values[static_cast<std::size_t>(built.graph.logits)].shape.front();
+    const graph::BuiltGraph built = graph::buildGraph(model, {});
+    return built.problems.empty() ? built.graph.classes() : 0;
 }
 
 } // namespace

@@ -12,7 +12,8 @@ namespace trainyard::engine {
 
 /// One JSON object, "trainyard.inspect/1":
 /// {"problems": [{"where", "what": {"format", "arguments"}, "cure": {...}}],
-///  "data": {"train": {"samples", "shape", "classes", "class_counts", "mean", "deviation"},
+///  "data": {"train": {"samples", "shape", "vocabulary", "numbers", "classes", "class_counts",
+///                      "class_names", "mean", "deviation", "notes"},
 ///           "validation": {...} or null} or null,
 ///  "machine": {"cores", "blocked_pictures"}}
 std::string inspectExperiment(std::string_view experimentJson);

@@ -106,21 +106,18 @@ private:
     }
 
     void openTrainingData() {
-        const graph::BuiltGraph built = graph::buildGraph(m_experiment.model, 0);
+        const graph::BuiltGraph built = graph::buildGraph(m_experiment.model, {});
         failOn(built.problems);
-        const auto logits = static_cast<std::size_t>(built.graph.logits);
-        const std::int64_t classes = built.graph.values[logits].shape.front();
-        DataOutcome outcome = openData(m_experiment.data, m_experiment.training.seed, classes);
+        DataOutcome outcome = openData(m_experiment.data, m_experiment.training.seed,
+                                       built.graph.classes());
         failOn(outcome.problems);
         m_data = std::move(outcome.data);
     }
 
     void makeThePlan() {
-        plan::DataCounts counts;
-        counts.trainSamples = m_data.training->info().samples;
-        counts.validationSamples = m_data.validation ? m_data.validation->info().samples : 0;
-        counts.sampleShape = m_data.training->info().sampleShape;
-        counts.classes = m_data.training->info().classes;
+        const plan::DataCounts counts =
+            countsOf(m_data.training->info(), m_data.validation ? &m_data.validation->info()
+                                                                : nullptr);
         m_backend = makeBackend(m_experiment.precision, m_environment.threads);
         plan::PlanOutcome outcome =
             plan::makePlan(m_experiment, counts, machineFacts(m_experiment.precision));
@@ -233,16 +230,22 @@ private:
     }
 
     LoadBatch loadFrom(BatchLoader& loader) const {
+        const bool indices = m_plan.data.vocabulary > 0;
         const std::size_t rowBytes =
-            static_cast<std::size_t>(elementCount(m_plan.data.sampleShape)) * bytesOf(m_plan.type);
-        return [&loader, rowBytes](void* inputs, std::int32_t* labels) {
+            static_cast<std::size_t>(elementCount(m_plan.data.sampleShape)) *
+            bytesOf(indices ? DType::Int32 : m_plan.type);
+        const auto rowNumbers = static_cast<std::size_t>(m_plan.data.numbers);
+        return [&loader, rowBytes, rowNumbers](const BatchMemory& memory) {
             const Batch* batch = loader.next();
             TRAINYARD_CHECK(batch != nullptr);
             const auto rows = static_cast<std::size_t>(batch->rows);
             if (rows == 0)
                 return;
-            std::memcpy(inputs, batch->inputs, rows * rowBytes);
-            std::copy_n(batch->labels.begin(), rows, labels);
+            std::memcpy(memory.inputs, batch->inputs, rows * rowBytes);
+            std::ranges::copy(batch->labels, memory.labels);
+            if (batch->numbers)
+                std::memcpy(memory.numbers, batch->numbers,
+                            rows * rowNumbers * bytesOf(memory.numberType));
         };
     }
 
@@ -306,10 +309,10 @@ private:
                     const SpeedMeter& speed) {
         if (!isFirst())
             return;
-        m_trainLoss = result.sums.loss / result.sums.rows;
+        m_trainLoss = result.sums.meanLoss();
         spec::Metrics metrics = metricsAt(step);
         metrics.values = {{spec::metric::kTrainLoss, m_trainLoss},
-                          {spec::metric::kTrainAccuracy, result.sums.correct / result.sums.rows},
+                          {spec::metric::kTrainAccuracy, result.sums.accuracy()},
                           {spec::metric::kLearningRate, learningRate},
                           {spec::metric::kGradientNorm, result.gradientNorm}};
         if (speed.samplesPerSecond() > 0)
@@ -320,7 +323,7 @@ private:
     [[noreturn]] void reportDivergence(std::int64_t step, const StepResult& result) {
         if (!isFirst())
             throw SessionEnd{RankExit::Diverged};
-        const double loss = result.sums.loss / result.sums.rows;
+        const double loss = result.sums.meanLoss();
         spec::Metrics metrics = metricsAt(step);
         metrics.values = {{spec::metric::kTrainLoss, loss},
                           {spec::metric::kGradientNorm, result.gradientNorm}};
@@ -350,8 +353,8 @@ private:
             m_executor->evaluate(validationRows(batch), sums, load);
         check(m_executor->reduce(sums, kValidationTag));
         TRAINYARD_CHECK_EQ(static_cast<std::int64_t>(sums.rows), m_plan.data.validationSamples);
-        m_validationLoss = sums.loss / sums.rows;
-        m_validationAccuracy = sums.correct / sums.rows;
+        m_validationLoss = sums.meanLoss();
+        m_validationAccuracy = sums.accuracy();
         if (isFirst()) {
             spec::Metrics metrics = metricsAt(step);
             metrics.values = {{spec::metric::kValidationLoss, m_validationLoss},

@@ -5,6 +5,7 @@
 #include "engine/base/check.h"
 #include "engine/base/message.h"
 #include "engine/base/number_text.h"
+#include "engine/spec/catalogue_fields.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,195 +16,12 @@ namespace trainyard::spec {
 
 namespace {
 
-constexpr double kMaxExtent = 1 << 20;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-FieldInfo integer(std::string name, std::string label, std::optional<std::int64_t> standard,
-                  double minimum, double maximum, std::string help = {}) {
-    FieldInfo field{.name = std::move(name),
-                    .label = std::move(label),
-                    .kind = FieldKind::Integer,
-                    .minimum = minimum,
-                    .maximum = maximum,
-                    .help = std::move(help)};
-    if (standard)
-        field.defaultValue = Value(*standard);
-    return field;
-}
-
-FieldInfo pair(std::string name, std::string label, std::optional<std::int64_t> standard,
-               double minimum, std::string help = {}) {
-    FieldInfo field =
-        integer(std::move(name), std::move(label), standard, minimum, 1024, std::move(help));
-    field.kind = FieldKind::IntegerPair;
-    return field;
-}
-
-FieldInfo real(std::string name, std::string label, double standard, double minimum, double maximum,
-               std::string help = {}) {
-    return {.name = std::move(name),
-            .label = std::move(label),
-            .kind = FieldKind::Real,
-            .defaultValue = Value(standard),
-            .minimum = minimum,
-            .maximum = maximum,
-            .help = std::move(help)};
-}
-
-FieldInfo toggle(std::string name, std::string label, bool standard, std::string help = {}) {
-    return {.name = std::move(name),
-            .label = std::move(label),
-            .kind = FieldKind::Switch,
-            .defaultValue = Value(standard),
-            .help = std::move(help)};
-}
-
-FieldInfo belowOne(FieldInfo field) {
-    field.openMaximum = true;
-    return field;
-}
-
-FieldInfo aboveZero(FieldInfo field) {
-    field.openMinimum = true;
-    return field;
-}
-
-std::vector<TypeInfo> layers() {
-    const FieldInfo bias = toggle("bias", "Bias", true, "Adds a learned number to each output.");
-    return {
-        {Kind::Layer,
-         "linear",
-         "Dense",
-         "Layers",
-         "dense",
-         "Each output is a weighted sum of all inputs.",
-         {integer("out_features", "Outputs", std::nullopt, 1, kMaxExtent), bias}},
-        {Kind::Layer,
-         "conv2d",
-         "Convolution",
-         "Layers",
-         "conv",
-         "Slides small windows over the picture; each looks for one pattern and writes where it "
-         "found it.",
-         {integer("out_channels", "Filters", std::nullopt, 1, kMaxExtent),
-          pair("kernel", "Kernel", 3, 1), pair("stride", "Stride", 1, 1),
-          pair("padding", "Padding", 0, 0, "Rows and columns of zeros around the picture."), bias}},
-        {Kind::Layer,
-         "relu",
-         "ReLU",
-         "Normalise and activate",
-         "activation",
-         "Passes positive values and cuts negative ones to zero.",
-         {}},
-        {Kind::Layer,
-         "dropout",
-         "Dropout",
-         "Normalise and activate",
-         "dropout",
-         "While training, sets a random share of the values to zero so that the model does not "
-         "rely "
-         "on any single one.",
-         {belowOne(real("probability", "Share dropped", 0.5, 0, 1))}},
-        {Kind::Layer,
-         "max_pool",
-         "Max pool",
-         "Pool and shape",
-         "pool",
-         "Keeps the largest value of each window.",
-         {pair("kernel", "Window", 2, 1),
-          pair("stride", "Stride", 0, 0, "0: as large as the window."),
-          pair("padding", "Padding", 0, 0)}},
-        {Kind::Layer,
-         "flatten",
-         "Flatten",
-         "Pool and shape",
-         "flatten",
-         "Writes a picture as one row of numbers.",
-         {}},
-    };
-}
-
-std::vector<TypeInfo> optimizers() {
-    const auto rate = [](double standard) {
-        return aboveZero(real("learning_rate", "Learning rate", standard, 0, kInfinity,
-                              "How far each update moves the weights."));
-    };
-    const auto decay = [](double standard) {
-        return real("weight_decay", "Weight decay", standard, 0, kInfinity,
-                    "Pulls weights towards zero; biases are left alone.");
-    };
-    const FieldInfo beta1 = belowOne(real("beta1", "Beta 1", 0.9, 0, 1));
-    const FieldInfo beta2 = belowOne(real("beta2", "Beta 2", 0.999, 0, 1));
-    const FieldInfo epsilon = aboveZero(real("epsilon", "Epsilon", 1e-8, 0, 1));
-    return {
-        {Kind::Optimizer,
-         "sgd",
-         "SGD",
-         "",
-         "",
-         "Gradient descent with momentum.",
-         {rate(0.01), belowOne(real("momentum", "Momentum", 0, 0, 1)),
-          toggle("nesterov", "Nesterov", false), decay(0)}},
-        {Kind::Optimizer,
-         "adam",
-         "Adam",
-         "",
-         "",
-         "Scales each weight's step by its recent gradients.",
-         {rate(0.001), beta1, beta2, epsilon, decay(0)}},
-        {Kind::Optimizer,
-         "adamw",
-         "AdamW",
-         "",
-         "",
-         "Adam with weight decay apart from the gradients.",
-         {rate(0.001), beta1, beta2, epsilon, decay(0.01)}},
-    };
-}
-
-std::vector<TypeInfo> schedules() {
-    const FieldInfo warmup = integer("warmup_steps", "Warm-up steps", 0, 0, 1e12,
-                                     "The rate rises evenly to its full value over these steps.");
-    return {
-        {Kind::Schedule, "constant", "Constant", "", "", "The same rate all the way.", {warmup}},
-        {Kind::Schedule,
-         "cosine",
-         "Cosine",
-         "",
-         "",
-         "Falls along half a cosine wave.",
-         {warmup, real("min_factor", "Final share", 0, 0, 1)}},
-        {Kind::Schedule,
-         "linear",
-         "Linear",
-         "",
-         "",
-         "Falls evenly.",
-         {warmup, real("min_factor", "Final share", 0, 0, 1)}},
-        {Kind::Schedule,
-         "step",
-         "Step",
-         "",
-         "",
-         "Falls by a factor every so many steps.",
-         {warmup, integer("every_updates", "Every steps", 1000, 1, 1e12),
-          aboveZero(real("factor", "Factor", 0.1, 0, 1))}},
-    };
-}
-
 std::vector<TypeInfo> makeCatalogue() {
-    std::vector<TypeInfo> all = layers();
-    all.push_back({Kind::Loss,
-                   "cross_entropy",
-                   "Cross-entropy",
-                   "",
-                   "loss",
-                   "How surprised the model is by the right class.",
-                   {}});
-    for (TypeInfo& type : optimizers())
-        all.push_back(std::move(type));
-    for (TypeInfo& type : schedules())
-        all.push_back(std::move(type));
+    std::vector<TypeInfo> all;
+    for (auto entries : {layerEntries, lossEntries, optimizerEntries, scheduleEntries,
+                         dataFormatEntries, augmentationEntries})
+        for (TypeInfo& type : entries())
+            all.push_back(std::move(type));
     return all;
 }
 
@@ -222,7 +40,7 @@ bool inRange(const FieldInfo& field, double value) {
     return low && high && std::isfinite(value);
 }
 
-std::string textOf(const Value& value) {
+std::string described(const Value& value) {
     struct Visitor {
         std::string operator()(bool v) const { return v ? "true" : "false"; }
         std::string operator()(std::int64_t v) const { return std::to_string(v); }
@@ -252,7 +70,18 @@ std::optional<std::string> misfitPair(const FieldInfo& field, const Value& value
                });
     if (good)
         return std::nullopt;
-    return textOf(value) + " is not one whole number or [height, width], each " + rangeText(field);
+    return described(value) + " is not one whole number or [height, width], each " + rangeText(field);
+}
+
+std::optional<std::string> misfitList(const FieldInfo& field, const Value& value) {
+    const auto* list = std::get_if<std::vector<std::int64_t>>(&value);
+    const auto* single = std::get_if<std::int64_t>(&value);
+    const auto fits = [&](std::int64_t v) {
+        return inRange(field, static_cast<double>(v));
+    };
+    if (single ? fits(*single) : list && !list->empty() && std::ranges::all_of(*list, fits))
+        return std::nullopt;
+    return described(value) + " is not a list of whole numbers, each " + rangeText(field);
 }
 
 char lower(char c) {
@@ -314,6 +143,10 @@ std::string_view name(Kind kind) {
         return "optimizer";
     case Kind::Schedule:
         return "schedule";
+    case Kind::DataFormat:
+        return "data format";
+    case Kind::Augmentation:
+        return "augmentation";
     }
     return "?";
 }
@@ -326,6 +159,10 @@ Value valueOf(const TypeInfo& type, const Values& values, std::string_view field
         return given->second;
     TRAINYARD_CHECK_MSG(field->defaultValue.has_value(), type.type + "." + field->name);
     return *field->defaultValue;
+}
+
+std::string textOf(const TypeInfo& type, const Values& values, std::string_view field) {
+    return std::get<std::string>(valueOf(type, values, field));
 }
 
 std::int64_t integerOf(const TypeInfo& type, const Values& values, std::string_view field) {
@@ -350,8 +187,16 @@ std::vector<std::int64_t> pairOf(const TypeInfo& type, const Values& values,
                   : std::get<std::vector<std::int64_t>>(value);
 }
 
+std::vector<std::int64_t> listOf(const TypeInfo& type, const Values& values,
+                                 std::string_view field) {
+    const Value value = valueOf(type, values, field);
+    const auto* single = std::get_if<std::int64_t>(&value);
+    return single ? std::vector<std::int64_t>{*single}
+                  : std::get<std::vector<std::int64_t>>(value);
+}
+
 std::optional<std::string> misfit(const FieldInfo& field, const Value& value) {
-    const std::string found = textOf(value);
+    const std::string found = described(value);
     switch (field.kind) {
     case FieldKind::Switch:
         if (std::holds_alternative<bool>(value))
@@ -383,6 +228,8 @@ std::optional<std::string> misfit(const FieldInfo& field, const Value& value) {
     }
     case FieldKind::IntegerPair:
         return misfitPair(field, value);
+    case FieldKind::IntegerList:
+        return misfitList(field, value);
     }
     return std::nullopt;
 }

@@ -21,8 +21,12 @@ enum class FieldKind {
     Real,
     Text,
     Choice,     ///< one of `choices`
-    IntegerPair ///< one number for both directions, or {height, width}
+    IntegerPair, ///< one number for both directions, or {height, width}
+    IntegerList  ///< one or more whole numbers
 };
+
+/// The one type of Kind::Augmentation.
+inline constexpr const char* kPictureAugmentation = "pictures";
 
 struct FieldInfo {
     std::string name;  ///< the key in the file
@@ -37,16 +41,34 @@ struct FieldInfo {
     std::string help = {};
 };
 
-enum class Kind { Layer, Loss, Optimizer, Schedule };
+enum class Kind {
+    Layer,
+    Loss,
+    Optimizer,
+    Schedule,
+    DataFormat,  ///< its fields are keys of "data"
+    Augmentation ///< its fields are keys of "data.augment"
+};
+
+/// A file, or a folder, that a part of the data consists of.
+struct FileRole {
+    std::string name;  ///< the key in the file: data.train.NAME
+    std::string label; ///< for people, English
+    bool folder = false;
+    bool optional = false;
+};
 
 struct TypeInfo {
     Kind kind = Kind::Layer;
-    std::string type;     ///< the name in the file
-    std::string label;    ///< for people, English
-    std::string category; ///< groups the palette of layers
-    std::string icon;     ///< name in resources/icons
-    std::string help;
-    std::vector<FieldInfo> fields;
+    std::string type;          ///< the name in the file
+    std::string label;         ///< for people, English
+    std::string category = {}; ///< groups the palette of layers
+    std::string icon = {};     ///< name in resources/icons
+    std::string help = {};
+    std::vector<FieldInfo> fields = {};
+    /// Data formats only.
+    std::vector<FileRole> roles = {};
+    bool pictures = false; ///< samples are {channels, height, width} of bytes, and may be augmented
 
     const FieldInfo* field(std::string_view name) const;
 };
@@ -59,11 +81,14 @@ std::string_view name(Kind kind);
 
 /// The value of a field, or its default. The field must be in the entry and have one of both.
 Value valueOf(const TypeInfo& type, const Values& values, std::string_view field);
+std::string textOf(const TypeInfo& type, const Values& values, std::string_view field);
 std::int64_t integerOf(const TypeInfo& type, const Values& values, std::string_view field);
 double realOf(const TypeInfo& type, const Values& values, std::string_view field);
 bool switchOf(const TypeInfo& type, const Values& values, std::string_view field);
 /// {height, width}
 std::vector<std::int64_t> pairOf(const TypeInfo& type, const Values& values,
+                                 std::string_view field);
+std::vector<std::int64_t> listOf(const TypeInfo& type, const Values& values,
                                  std::string_view field);
 
 /// Empty when `value` fits the field; else what was found and what is allowed.

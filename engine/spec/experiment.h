@@ -22,7 +22,8 @@ using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<
 /// Only fields that the type's catalogue entry lists; absent ones have the entry's default.
 using Values = std::map<std::string, Value>;
 
-/// Files of one part of the data by role, e.g. {"images": ..., "labels": ...} for "idx".
+/// Files of one part of the data by role (catalogue: TypeInfo::roles), e.g. {"images": ...,
+/// "labels": ...} for "idx".
 using FileSet = std::map<std::string, std::string>;
 
 struct DataSpec {
@@ -31,6 +32,8 @@ struct DataSpec {
     FileSet validation;            ///< empty: none, or a share of train
     double validationFraction = 0; ///< of train, used when `validation` is empty; 0 = no validation
     std::string normalize = "standard"; ///< "standard", "unit" or "none"
+    Values values;                      ///< fields of the format's catalogue entry
+    Values augment;                     ///< fields of the catalogue's augmentation of pictures
     bool operator==(const DataSpec&) const = default;
 };
 

@@ -80,32 +80,51 @@ void readChoice(ObjectReader& parent, const std::string& key, Kind kind, Choice&
         readFields(reader, *info, choice.values);
 }
 
-void readFiles(const Json& json, const std::string& path, FileSet& files, Problems& problems) {
+void readFiles(const Json& json, const std::string& path, const TypeInfo& format, FileSet& files,
+               Problems& problems) {
     ObjectReader reader(json, path, problems);
-    for (const char* role : {"images", "labels"}) {
+    for (const FileRole& role : format.roles) {
         std::string file;
-        reader.text(role, file, true);
+        reader.text(role.name, file, !role.optional);
         if (!file.empty())
-            files[role] = file;
+            files[role.name] = file;
     }
     reader.finish();
+}
+
+void readValidation(const Json& json, const TypeInfo& format, DataSpec& data, Problems& problems) {
+    if (json.is_object() && json.contains("fraction")) {
+        ObjectReader part(json, "data.validation", problems);
+        part.real("fraction", data.validationFraction);
+        part.finish();
+    } else if (!json.is_null()) {
+        readFiles(json, "data.validation", format, data.validation, problems);
+    }
+}
+
+void readAugment(const Json& json, DataSpec& data, Problems& problems) {
+    ObjectReader reader(json, "data.augment", problems);
+    readFields(reader, *findType(Kind::Augmentation, kPictureAugmentation), data.augment);
 }
 
 void readData(const Json& json, DataSpec& data, Problems& problems) {
     ObjectReader reader(json, "data", problems);
     reader.text("format", data.format, true);
-    if (const Json* train = reader.take("train", true))
-        readFiles(*train, "data.train", data.train, problems);
-    const Json* validation = reader.take("validation");
-    if (validation && validation->is_object() && validation->contains("fraction")) {
-        ObjectReader part(*validation, "data.validation", problems);
-        part.real("fraction", data.validationFraction);
-        part.finish();
-    } else if (validation && !validation->is_null()) {
-        readFiles(*validation, "data.validation", data.validation, problems);
+    const TypeInfo* format = findType(Kind::DataFormat, data.format);
+    if (!format) { // its keys mean nothing without it
+        reader.problem("format", {"Found \"%1\"; known are: %2.",
+                                  {excerpt(data.format), listed(typeNames(Kind::DataFormat))}});
+        return;
     }
+    if (const Json* train = reader.take("train", true))
+        readFiles(*train, "data.train", *format, data.train, problems);
+    if (const Json* validation = reader.take("validation"))
+        readValidation(*validation, *format, data, problems);
     reader.text("normalize", data.normalize);
-    reader.finish();
+    if (format->pictures)
+        if (const Json* augment = reader.take("augment"))
+            readAugment(*augment, data, problems);
+    readFields(reader, *format, data.values);
 }
 
 LayerSpec readLayer(const Json& json, const std::string& path, Problems& problems) {

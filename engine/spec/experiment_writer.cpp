@@ -48,6 +48,10 @@ Json toJson(const DataSpec& data) {
     else
         json["validation"] = nullptr;
     json["normalize"] = data.normalize;
+    const TypeInfo* format = findType(Kind::DataFormat, data.format);
+    if (format && format->pictures && !data.augment.empty())
+        addFields(json["augment"], Kind::Augmentation, kPictureAugmentation, data.augment);
+    addFields(json, Kind::DataFormat, data.format, data.values);
     return json;
 }
 

@@ -62,7 +62,11 @@ private:
 
     void checkData() {
         const DataSpec& data = m_experiment.data;
-        checkOneOf("data.format", data.format, {"idx"});
+        if (findType(Kind::DataFormat, data.format))
+            checkFields("data", Kind::DataFormat, data.format, data.values);
+        else
+            checkOneOf("data.format", data.format, typeNames(Kind::DataFormat));
+        checkFields("data.augment", Kind::Augmentation, kPictureAugmentation, data.augment);
         checkOneOf("data.normalize", data.normalize, {"standard", "unit", "none"});
         if (!(data.validationFraction >= 0 && data.validationFraction < 1))
             add("data.validation.fraction", {"Expected a share from 0 to below 1, found %1.",
@@ -95,10 +99,10 @@ private:
             return extent > 0 && extent <= 1 << 20;
         };
         const auto rank = model.inputShape.size();
-        if ((rank != 1 && rank != 3) ||
+        if (rank < 1 || rank > 3 ||
             !std::all_of(model.inputShape.begin(), model.inputShape.end(), positive))
-            add("model.input.shape", {"Expected [features] or [channels, height, width], each from "
-                                      "1 to 1,048,576; found %1.",
+            add("model.input.shape", {"Expected [features], [positions, features] or [channels, "
+                                      "height, width], each from 1 to 1,048,576; found %1.",
                                       {excerpt(describe(model.inputShape))}});
         if (model.layers.empty())
             add("model.layers", {"The model has no layers."}, {"Add at least one linear layer."});

@@ -174,19 +174,19 @@ Form parameterGradientForm(const KernelRequest& r, const Geometry& g, const Want
                            const dnnl::convolution_backward_weights::primitive_desc& pd,
                            const dnnl::engine& engine) {
     Form form(w.name, engine);
-    const bool add = r.addToParameterGradients;
     const Place x = readable(form, g.inputDesc(), Place::fixed(r.inputs[0].data), pd.src_desc());
     const Place dy =
         readable(form, g.outputDesc(), Place::fixed(r.outputGradients[0].data), pd.diff_dst_desc());
     const Destination weights(form, g.plainWeights(), wantedGradient(r, 0), pd.diff_weights_desc(),
-                              add);
+                              addsToParameterGradient(r, 0));
     std::vector<Argument> arguments = {
         {DNNL_ARG_SRC, pd.src_desc(), x},
         {DNNL_ARG_DIFF_DST, pd.diff_dst_desc(), dy},
         {DNNL_ARG_DIFF_WEIGHTS, pd.diff_weights_desc(), weights.place()}};
     std::optional<Destination> bias;
     if (g.bias) {
-        bias.emplace(form, g.biasDesc(), wantedGradient(r, 1), g.biasDesc(), add);
+        bias.emplace(form, g.biasDesc(), wantedGradient(r, 1), g.biasDesc(),
+                     addsToParameterGradient(r, 1));
         arguments.push_back({DNNL_ARG_DIFF_BIAS, g.biasDesc(), bias->place()});
     }
     form.add(dnnl::convolution_backward_weights(pd), pd.scratchpad_desc(), arguments);
@@ -283,7 +283,7 @@ std::string keyOf(Part part, const KernelRequest& r) {
         << g.padding[1] << " " << layout(g.inputLayout) << " " << layout(g.outputLayout);
     if (g.bias)
         out << " with bias";
-    if (part == Part::InputGradient ? addsToInputGradient(r) : r.addToParameterGradients)
+    if (part == Part::InputGradient ? addsToInputGradient(r) : addsToParameterGradient(r, 0))
         out << " added";
     return out.str();
 }

@@ -66,12 +66,14 @@ private:
             return cpu::makeMaxPool(request);
         case OperationKind::Relu:
             return cpu::makeRelu(request);
-        case OperationKind::Flatten:
-            return cpu::makeFlatten(request);
+        case OperationKind::Reshape:
+            return cpu::makeReshape(request);
         case OperationKind::Dropout:
             return cpu::makeDropout(request);
         case OperationKind::SoftmaxCrossEntropy:
             return cpu::makeSoftmaxCrossEntropy(request, m_context);
+        default:
+            break;
         }
         TRAINYARD_CHECK_MSG(false, "unknown kind of operation");
         return nullptr;

@@ -256,10 +256,11 @@ private:
 class ZeroRows : public Kernel {
 public:
     explicit ZeroRows(const KernelRequest& request) {
-        if (request.direction == Direction::Backward && !request.addToParameterGradients)
-            for (const Operand& gradient : request.parameterGradients)
-                if (gradient.data)
-                    m_gradients.push_back(gradient);
+        if (request.direction != Direction::Backward)
+            return;
+        for (std::size_t i = 0; i < request.parameterGradients.size(); ++i)
+            if (wantsParameterGradient(request, i) && !addsToParameterGradient(request, i))
+                m_gradients.push_back(request.parameterGradients[i]);
     }
 
     void run(const StepContext&) override {
@@ -284,7 +285,7 @@ std::unique_ptr<Kernel> makeRelu(const KernelRequest& request) {
     return std::make_unique<ReluForward>(request);
 }
 
-std::unique_ptr<Kernel> makeFlatten(const KernelRequest& request) {
+std::unique_ptr<Kernel> makeReshape(const KernelRequest& request) {
     return makeMove(request);
 }
 

@@ -15,7 +15,7 @@ std::unique_ptr<Kernel> makeLinear(const KernelRequest& request, Context& contex
 std::unique_ptr<Kernel> makeConv2d(const KernelRequest& request, Context& context);
 std::unique_ptr<Kernel> makeMaxPool(const KernelRequest& request);
 std::unique_ptr<Kernel> makeRelu(const KernelRequest& request);
-std::unique_ptr<Kernel> makeFlatten(const KernelRequest& request);
+std::unique_ptr<Kernel> makeReshape(const KernelRequest& request);
 std::unique_ptr<Kernel> makeDropout(const KernelRequest& request);
 std::unique_ptr<Kernel> makeSoftmaxCrossEntropy(const KernelRequest& request, Context& context);
 

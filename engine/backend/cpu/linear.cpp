@@ -91,7 +91,7 @@ const graph::LinearAttributes& attributesOf(const KernelRequest& request) {
 Product forwardProduct(const KernelRequest& r) {
     const auto& a = attributesOf(r);
     return {.name = "linear forward",
-            .m = r.rows,
+            .m = featureRows(r),
             .n = a.outFeatures,
             .k = a.inFeatures,
             .a = r.inputs[0],
@@ -105,7 +105,7 @@ Product forwardProduct(const KernelRequest& r) {
 Product inputGradientProduct(const KernelRequest& r) {
     const auto& a = attributesOf(r);
     return {.name = "linear input gradient",
-            .m = r.rows,
+            .m = featureRows(r),
             .n = a.inFeatures,
             .k = a.outFeatures,
             .a = r.outputGradients[0],
@@ -121,13 +121,13 @@ Product weightGradientProduct(const KernelRequest& r) {
     return {.name = "linear weight gradient",
             .m = a.outFeatures,
             .n = a.inFeatures,
-            .k = r.rows,
+            .k = featureRows(r),
             .a = r.outputGradients[0],
             .b = r.inputs[0],
             .c = r.parameterGradients[0],
             .aTransposed = true,
             .bTransposed = false,
-            .accumulate = r.addToParameterGradients};
+            .accumulate = addsToParameterGradient(r, 0)};
 }
 
 using MakeProduct = Product (*)(const KernelRequest&);
@@ -143,7 +143,7 @@ std::unique_ptr<Form> biasGradient(const KernelRequest& request, const dnnl::eng
     const float* dy = dataOf<float>(request.outputGradients[0]);
     float* gradient = dataOf<float>(request.parameterGradients[1]);
     const std::int64_t columns = attributesOf(request).outFeatures;
-    form->add([=, rows = request.rows, add = request.addToParameterGradients](std::byte*) {
+    form->add([=, rows = featureRows(request), add = addsToParameterGradient(request, 1)](std::byte*) {
         sumOfRows(dy, rows, columns, gradient, add);
     });
     return form;

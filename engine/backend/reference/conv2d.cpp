@@ -102,9 +102,10 @@ public:
     }
 
     void run(const StepContext&) override {
-        const bool add = m_request.addToParameterGradients;
-        startGradient(m_gradients.weight, m_sizes.outChannels * m_sizes.columnRows, add);
-        startGradient(m_gradients.bias, m_sizes.outChannels, add);
+        startGradient(m_gradients.weight, m_sizes.outChannels * m_sizes.columnRows,
+                      addsToParameterGradient(m_request, 0));
+        startGradient(m_gradients.bias, m_sizes.outChannels,
+                      addsToParameterGradient(m_request, 1));
         for (std::int64_t row = 0; row < m_request.rows; ++row) {
             const T* dy = dataOf<T>(m_request.outputGradients[0]) + row * m_sizes.outElements;
             addParameterGradients(row, dy);

@@ -45,7 +45,7 @@ private:
     std::int64_t m_count;
 };
 
-/// Flatten in the plain layout, and dropout outside training.
+/// Reshape in the plain layout, and dropout outside training.
 template <class T>
 class Copy : public Kernel {
 public:
@@ -120,7 +120,7 @@ std::unique_ptr<Kernel> makeRelu(const KernelRequest& request) {
 }
 
 template <class T>
-std::unique_ptr<Kernel> makeFlatten(const KernelRequest& request) {
+std::unique_ptr<Kernel> makeReshape(const KernelRequest& request) {
     return std::make_unique<Copy<T>>(request);
 }
 
@@ -133,8 +133,8 @@ std::unique_ptr<Kernel> makeDropout(const KernelRequest& request) {
 
 template std::unique_ptr<Kernel> makeRelu<double>(const KernelRequest&);
 template std::unique_ptr<Kernel> makeRelu<float>(const KernelRequest&);
-template std::unique_ptr<Kernel> makeFlatten<double>(const KernelRequest&);
-template std::unique_ptr<Kernel> makeFlatten<float>(const KernelRequest&);
+template std::unique_ptr<Kernel> makeReshape<double>(const KernelRequest&);
+template std::unique_ptr<Kernel> makeReshape<float>(const KernelRequest&);
 template std::unique_ptr<Kernel> makeDropout<double>(const KernelRequest&);
 template std::unique_ptr<Kernel> makeDropout<float>(const KernelRequest&);
 

@@ -24,7 +24,7 @@ std::unique_ptr<Kernel> makeMaxPool(const KernelRequest& request);
 template <class T>
 std::unique_ptr<Kernel> makeRelu(const KernelRequest& request);
 template <class T>
-std::unique_ptr<Kernel> makeFlatten(const KernelRequest& request);
+std::unique_ptr<Kernel> makeReshape(const KernelRequest& request);
 template <class T>
 std::unique_ptr<Kernel> makeDropout(const KernelRequest& request);
 template <class T>

@@ -43,9 +43,10 @@ public:
 
     void run(const StepContext&) override {
         const auto [in, out, hasBias] = m_attributes;
-        const ConstMatrix<T> x(dataOf<T>(m_request.inputs[0]), m_request.rows, in);
+        const std::int64_t rows = featureRows(m_request);
+        const ConstMatrix<T> x(dataOf<T>(m_request.inputs[0]), rows, in);
         const ConstMatrix<T> weight(dataOf<T>(m_request.parameters[0]), out, in);
-        Matrix<T> y(dataOf<T>(m_request.outputs[0]), m_request.rows, out);
+        Matrix<T> y(dataOf<T>(m_request.outputs[0]), rows, out);
         y.noalias() = x * weight.transpose();
         if (hasBias)
             y.rowwise() += RowVector<T>(dataOf<T>(m_request.parameters[1]), out);
@@ -65,10 +66,10 @@ public:
 
     void run(const StepContext&) override {
         const auto [in, out, hasBias] = m_attributes;
-        const std::int64_t rows = m_request.rows;
+        const std::int64_t rows = featureRows(m_request);
         const ConstMatrix<T> dy(dataOf<T>(m_request.outputGradients[0]), rows, out);
-        startGradient(m_gradients.weight, out * in, m_request.addToParameterGradients);
-        startGradient(m_gradients.bias, out, m_request.addToParameterGradients);
+        startGradient(m_gradients.weight, out * in, addsToParameterGradient(m_request, 0));
+        startGradient(m_gradients.bias, out, addsToParameterGradient(m_request, 1));
         if (rows == 0)
             return;
         if (m_gradients.weight) {

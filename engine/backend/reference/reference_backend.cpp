@@ -46,12 +46,14 @@ private:
             return reference::makeMaxPool<T>(request);
         case OperationKind::Relu:
             return reference::makeRelu<T>(request);
-        case OperationKind::Flatten:
-            return reference::makeFlatten<T>(request);
+        case OperationKind::Reshape:
+            return reference::makeReshape<T>(request);
         case OperationKind::Dropout:
             return reference::makeDropout<T>(request);
         case OperationKind::SoftmaxCrossEntropy:
             return reference::makeSoftmaxCrossEntropy<T>(request);
+        default:
+            break;
         }
         TRAINYARD_CHECK_MSG(false, "unknown kind of operation");
         return nullptr;
