@@ -29,7 +29,7 @@ CheckedExperiment checkWithData(const spec::Experiment& experiment, Inspection i
         addNew(checked.problems, outcome.problems);
         checked.plan = std::move(outcome.plan);
     } else {
-        addNew(checked.problems, graph::buildGraph(experiment.model, 0).problems);
+        addNew(checked.problems, graph::buildGraph(experiment.model, {}).problems);
     }
     checked.inspection = std::move(inspection);
     return checked;

@@ -242,7 +242,7 @@ private:
         const graph::OperationTraits& traits = graph::traits(m_case.kind);
         KernelRequest request = m_request;
         request.direction = Direction::Backward;
-        request.addToParameterGradients = m_options.addToGradients;
+        request.addToParameterGradient.assign(request.parameters.size(), m_options.addToGradients);
         request.addToInputGradient = {m_options.addToGradients};
         request.inputs = {traits.readsInput ? m_input.operand() : m_input.absent()};
         if (!m_case.isLoss()) {

@@ -115,7 +115,7 @@ void addElementwise(Cases& cases, OperationKind kind, const graph::OperationAttr
                      .rows = rows,
                      .input = input,
                      .inputLayout = layout,
-                     .outputLayout = kind == OperationKind::Flatten ? kPlain : layout,
+                     .outputLayout = kind == OperationKind::Reshape ? kPlain : layout,
                      .tolerance = tolerance});
 }
 
@@ -132,7 +132,7 @@ void addElementwises(Cases& cases) {
         {1, {16, 1, 1}, kBlocked}, {9, {33, 13, 5}, kBlocked}};
     for (const Size& s : sizes) {
         addElementwise(cases, OperationKind::Relu, {}, s.rows, s.input, s.layout, 0);
-        addElementwise(cases, OperationKind::Flatten, {}, s.rows, s.input, s.layout, 0);
+        addElementwise(cases, OperationKind::Reshape, {}, s.rows, s.input, s.layout, 0);
         for (const double probability : {0.5, 0.1, 0.0})
             addElementwise(cases, OperationKind::Dropout, DropoutAttributes{probability, 3}, s.rows,
                            s.input, s.layout, 1e-7);

@@ -103,7 +103,7 @@ std::vector<OperationCase> largeOwnLoops() {
          .inputLayout = blocked,
          .outputLayout = blocked},
         {.name = "flatten",
-         .kind = OperationKind::Flatten,
+         .kind = OperationKind::Reshape,
          .rows = 8,
          .input = picture,
          .inputLayout = blocked},
@@ -396,7 +396,7 @@ void TestBackendCpu::senselessRequestsAreRefused() {
     QVERIFY_EXCEPTION_THROWN(backend->compile(wrong), BrokenInvariant);
     // A blocked picture cannot become plain where it lies.
     wrong = relu;
-    wrong.kind = graph::OperationKind::Flatten;
+    wrong.kind = graph::OperationKind::Reshape;
     wrong.rows = 1;
     wrong.inputs = {{memory, {16, 1, 2}, Layout::Blocked16}};
     wrong.outputs = {{memory, {32}, Layout::Plain}};

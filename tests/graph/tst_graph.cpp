@@ -8,6 +8,7 @@
 
 #include <QtTest>
 
+#include <cmath>
 #include <random>
 #include <set>
 
@@ -101,7 +102,7 @@ void GraphTest::shapesOfLayers_data() {
     QTest::addColumn<QByteArray>("output");
     const auto row = [](const char* name, const Shape& input, spec::LayerSpec spec,
                         const Shape& output) {
-        const BuiltGraph built = buildGraph(model(input, {std::move(spec)}), 0);
+        const BuiltGraph built = buildGraph(model(input, {std::move(spec)}), {});
         QTest::newRow(name) << (built.layers.empty() ? QByteArray("none")
                                                      : text(built.layers.front().output))
                             << text(output);
@@ -142,7 +143,7 @@ void GraphTest::layersThatDoNotFit_data() {
     QTest::addColumn<QByteArray>("sentence");
     const auto row = [](const char* name, const Shape& input, spec::LayerSpec spec,
                         const char* sentence) {
-        QTest::newRow(name) << sentences(buildGraph(model(input, {std::move(spec)}), 0).problems)
+        QTest::newRow(name) << sentences(buildGraph(model(input, {std::move(spec)}), {}).problems)
                             << QByteArray(sentence);
     };
     row("linear on a picture", {1, 28, 28}, layer("dense", "linear", {{"out_features", whole(3)}}),
@@ -178,7 +179,7 @@ void GraphTest::layersThatDoNotFit() {
 }
 
 void GraphTest::leNetByHand() {
-    const BuiltGraph built = buildGraph(leNet(), 10);
+    const BuiltGraph built = buildGraph(leNet(), {.classes = 10});
     QCOMPARE(sentences(built.problems), QByteArrayList());
     const Graph& graph = built.graph;
     checkConsistent(graph);
@@ -212,7 +213,7 @@ void GraphTest::countsOfSingleLayers_data() {
     QTest::addColumn<double>("expectedFlops");
     const auto row = [](const char* name, const Shape& input, spec::LayerSpec spec,
                         qint64 parameters, double flops) {
-        const BuiltGraph built = buildGraph(model(input, {std::move(spec)}), 0);
+        const BuiltGraph built = buildGraph(model(input, {std::move(spec)}), {});
         QTest::newRow(name) << qint64{built.layers.at(0).parameters} << built.layers.at(0).flops
                             << parameters << flops;
     };
@@ -241,22 +242,21 @@ void GraphTest::countsOfSingleLayers() {
 }
 
 void GraphTest::parametersAreNamedAndInitialised() {
-    const Graph graph = buildGraph(leNet(), 10).graph;
+    const Graph graph = buildGraph(leNet(), {.classes = 10}).graph;
     QCOMPARE(graph.parameters.size(), std::size_t{10});
     const ParameterInfo& weight = graph.parameters[2];
     const ParameterInfo& bias = graph.parameters[3];
     QCOMPARE(weight.name, std::string("conv2.weight"));
     QCOMPARE(text(weight.shape), text({16, 6, 5, 5}));
-    QVERIFY(weight.initializer == Initializer::KaimingUniform);
-    QCOMPARE(weight.fanIn, std::int64_t{150});
+    const Initializer fanIn150{Distribution::Uniform, 1 / std::sqrt(150.0)};
+    QVERIFY(weight.initializer == fanIn150);
     QVERIFY(weight.decays);
     QCOMPARE(bias.name, std::string("conv2.bias"));
     QCOMPARE(text(bias.shape), text({16}));
-    QVERIFY(bias.initializer == Initializer::FanInUniform);
-    QCOMPARE(bias.fanIn, std::int64_t{150});
+    QVERIFY(bias.initializer == fanIn150);
     QVERIFY(!bias.decays);
     QCOMPARE(text(graph.parameters[4].shape), text({120, 400}));
-    QCOMPARE(graph.parameters[4].fanIn, std::int64_t{400});
+    QCOMPARE(graph.parameters[4].initializer.scale, 1 / std::sqrt(400.0));
 }
 
 void GraphTest::denseStraightAfterConvolution() {
@@ -264,7 +264,7 @@ void GraphTest::denseStraightAfterConvolution() {
         layer("conv", "conv2d", {{"out_channels", whole(16)}, {"padding", whole(1)}});
     const spec::LayerSpec dense = layer("dense", "linear", {{"out_features", whole(10)}});
     for (const std::int64_t side : {28, 32}) { // the sentence follows the input
-        const BuiltGraph built = buildGraph(model({1, side, side}, {conv, dense}), 10);
+        const BuiltGraph built = buildGraph(model({1, side, side}, {conv, dense}), {.classes = 10});
         const QByteArray shape = text({16, side, side});
         QCOMPARE(sentences(built.problems),
                  QByteArrayList{"model.layers[1]: dense needs a vector; it gets " + shape +
@@ -275,7 +275,7 @@ void GraphTest::denseStraightAfterConvolution() {
         QVERIFY(built.layers[1].output.empty());
 
         const BuiltGraph cured =
-            buildGraph(model({1, side, side}, {conv, layer("flatten", "flatten"), dense}), 10);
+            buildGraph(model({1, side, side}, {conv, layer("flatten", "flatten"), dense}), {.classes = 10});
         QCOMPARE(sentences(cured.problems), QByteArrayList());
         QCOMPARE(cured.layers[2].parameters, 16 * side * side * 10 + 10);
     }
@@ -286,8 +286,7 @@ void GraphTest::whatCanBeComputedIsShownDespiteAProblem() {
         model({1, 8, 8},
               {layer("conv", "conv2d", {{"out_channels", whole(4)}}),
                layer("wide", "conv2d", {{"out_channels", whole(4)}, {"kernel", whole(9)}}),
-               layer("relu", "relu"), layer("flatten", "flatten")}),
-        0);
+               layer("relu", "relu"), layer("flatten", "flatten")}), {});
     // One cause, one sentence: the layers behind it are not blamed.
     QCOMPARE(
         sentences(built.problems),
@@ -303,7 +302,7 @@ void GraphTest::whatCanBeComputedIsShownDespiteAProblem() {
 void GraphTest::unusedOutputs() {
     const spec::Values ten = {{"out_features", whole(10)}};
     const BuiltGraph built = buildGraph(
-        model({20}, {layer("left", "linear", ten), layer("right", "linear", ten, {"input"})}), 10);
+        model({20}, {layer("left", "linear", ten), layer("right", "linear", ten, {"input"})}), {.classes = 10});
     QCOMPARE(sentences(built.problems),
              QByteArrayList{"model.layers[0]: Nothing uses the output of \"left\". Name it in the "
                             "\"from\" of a later layer, or remove it."});
@@ -313,17 +312,15 @@ void GraphTest::inputsByName() {
     const spec::Values ten = {{"out_features", whole(10)}};
     const BuiltGraph named =
         buildGraph(model({20}, {layer("a", "linear", ten, {"input"}), layer("b", "relu", {}, {"a"}),
-                                layer("c", "linear", ten, {"b"})}),
-                   10);
+                                layer("c", "linear", ten, {"b"})}), {.classes = 10});
     const BuiltGraph plain = buildGraph(
-        model({20}, {layer("a", "linear", ten), layer("b", "relu"), layer("c", "linear", ten)}),
-        10);
+        model({20}, {layer("a", "linear", ten), layer("b", "relu"), layer("c", "linear", ten)}), {.classes = 10});
     QCOMPARE(sentences(named.problems), QByteArrayList());
     for (std::size_t i = 0; i < 3; ++i)
         QCOMPARE(named.graph.operations[i].inputs, plain.graph.operations[i].inputs);
 
     const BuiltGraph two = buildGraph(
-        model({20}, {layer("a", "linear", ten), layer("b", "relu", {}, {"a", "input"})}), 10);
+        model({20}, {layer("a", "linear", ten), layer("b", "relu", {}, {"a", "input"})}), {.classes = 10});
     QCOMPARE(sentences(two.problems),
              QByteArrayList{"model.layers[1].from: b takes one input; 2 are given."});
 }
@@ -333,7 +330,7 @@ void GraphTest::lossAndClasses_data() {
     QTest::addColumn<QByteArrayList>("expected");
     const auto of = [](spec::LayerSpec last, std::int64_t classes) {
         return sentences(
-            buildGraph(model({1, 4, 4}, {layer("flatten", "flatten"), std::move(last)}), classes)
+            buildGraph(model({1, 4, 4}, {layer("flatten", "flatten"), std::move(last)}), {.classes = classes})
                 .problems);
     };
     const auto dense = [](std::int64_t outputs) {
@@ -348,7 +345,7 @@ void GraphTest::lossAndClasses_data() {
                "model.loss: The model ends in 3 scores, but the data has 10 classes. Give "
                "the last layer 10 outputs."};
     QTest::newRow("ends in a picture")
-        << sentences(buildGraph(model({1, 4, 4}, {layer("relu", "relu")}), 10).problems)
+        << sentences(buildGraph(model({1, 4, 4}, {layer("relu", "relu")}), {.classes = 10}).problems)
         << QByteArrayList{"model.loss: The loss needs one score per class; it gets 1 × 4 × 4. End "
                           "the model with flatten and linear layers."};
 }
@@ -363,8 +360,7 @@ void GraphTest::dropoutsHaveStreamsOfTheirOwn() {
         buildGraph(model({20}, {layer("a", "dropout"),
                                 layer("b", "dropout", {{"probability", spec::Value(0.1)}}),
                                 layer("c", "dropout"),
-                                layer("d", "linear", {{"out_features", whole(2)}})}),
-                   2)
+                                layer("d", "linear", {{"out_features", whole(2)}})}), {.classes = 2})
             .graph;
     std::set<std::uint32_t> streams;
     for (std::size_t i = 0; i < 3; ++i)
@@ -394,7 +390,7 @@ void GraphTest::randomModelsAreConsistent() {
                           {"padding", pair(random() % 2, random() % 2)}};
             layers.push_back(layer("l" + std::to_string(i), type, std::move(values)));
         }
-        const BuiltGraph built = buildGraph(model({3, 17, 13}, std::move(layers)), 0);
+        const BuiltGraph built = buildGraph(model({3, 17, 13}, std::move(layers)), {});
         if (!built.problems.empty())
             continue;
         ++whole;

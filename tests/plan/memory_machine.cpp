@@ -50,6 +50,7 @@ std::string MemoryMachine::run() {
             backward(instruction.operation);
             break;
         case plan::Opcode::ReduceGradients:
+        case plan::Opcode::ReduceStatistics:
         case plan::Opcode::ReduceSums:
         case plan::Opcode::Update:
             break;
@@ -161,15 +162,16 @@ std::size_t MemoryMachine::bytesOf(ValueId value) const {
 
 std::size_t MemoryMachine::savedBytesOf(OperationId id) const {
     const Operation& operation = m_graph.operations[at(id)];
-    const int each = graph::traits(operation.kind).savedBytesPerElement;
-    if (each == 0 || !m_withGradient[at(operation.inputs.front())])
+    if (operation.outputs.empty() || !m_withGradient[at(operation.inputs.front())])
         return 0;
-    return bytesOf(operation.outputs.front()) / trainyard::bytesOf(m_plan.type) *
-           static_cast<std::size_t>(each);
+    const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
+    return graph::savedBytes(operation.kind, operation.attributes,
+                             m_graph.values[at(operation.inputs.front())].shape, output.shape,
+                             output.layout, m_program.rows.count, m_plan.type);
 }
 
 bool MemoryMachine::sameBytes(const Operation& operation) const {
-    return operation.kind == graph::OperationKind::Flatten &&
+    return operation.kind == graph::OperationKind::Reshape &&
            m_graph.values[at(operation.inputs.front())].layout ==
                m_graph.values[at(operation.outputs.front())].layout;
 }

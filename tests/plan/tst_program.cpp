@@ -60,12 +60,13 @@ spec::Experiment randomChain(std::mt19937& random) {
     return experiment;
 }
 
-/// Makes graphs that no list of today's layers can be: values with several readers, and operations
-/// with two inputs (the compiler looks at inputs and traits, not at what is computed).
+/// Makes graphs that no list of layers is likely to be: values with many readers, joined anyhow (the
+/// compiler looks at inputs and traits, not at what is computed).
 class RandomGraph {
 public:
     explicit RandomGraph(std::mt19937& random) : m_random(random) {
-        m_graph.values.push_back({{4, 5, 5}, randomLayout(), -1, {}});
+        m_graph.values.push_back(
+            {.shape = {4, 5, 5}, .layout = randomLayout(), .consumers = {}});
     }
 
     graph::Graph make(std::size_t operations) {
@@ -73,7 +74,7 @@ public:
             addRandom();
         // Whatever nobody reads yet is joined, two by two.
         for (std::vector<ValueId> open = unread(); open.size() > 1; open = unread())
-            add(OperationKind::Linear, {open[0], open[1]}, {4, 5, 5}, false);
+            add(OperationKind::Add, {open[0], open[1]}, {4, 5, 5}, false);
         const ValueId last = unread().front();
         m_graph.logits = add(OperationKind::Linear, {last}, {10}, true);
         add(OperationKind::SoftmaxCrossEntropy, {m_graph.logits}, {}, false);
@@ -112,13 +113,13 @@ private:
             add(OperationKind::Dropout, {input}, shape, false);
             break;
         case 2:
-            add(OperationKind::Flatten, {input}, {elementCount(shape)}, false);
+            add(OperationKind::Reshape, {input}, {elementCount(shape)}, false);
             break;
         case 3:
             add(OperationKind::MaxPool, {input}, shape, false);
             break;
         case 4:
-            add(OperationKind::Linear, {input, someValue()}, shape, false);
+            add(OperationKind::Multiply, {input, someValue()}, shape, false);
             break;
         default:
             add(OperationKind::Linear, {input}, {4, 5, 5}, true);
@@ -127,8 +128,10 @@ private:
 
     ValueId add(OperationKind kind, std::vector<ValueId> inputs, const Shape& output,
                 bool parameters) {
-        if (inputs.size() == 2 && inputs[0] == inputs[1])
+        if (inputs.size() == 2 && inputs[0] == inputs[1]) {
             inputs.pop_back();
+            kind = OperationKind::Linear;
+        }
         const auto id = static_cast<graph::OperationId>(m_graph.operations.size());
         for (const ValueId input : inputs)
             m_graph.values[static_cast<std::size_t>(input)].consumers.push_back(id);
@@ -137,18 +140,17 @@ private:
             operation.parameters = {static_cast<graph::ParameterId>(m_graph.parameters.size())};
             m_graph.parameters.push_back({operation.layer + ".weight",
                                           {1 + static_cast<std::int64_t>(below(m_random, 200'000))},
-                                          graph::Initializer::Zeros,
-                                          1,
-                                          true});
+                                          graph::Initializer{}});
         }
         ValueId made = -1;
         if (kind != OperationKind::SoftmaxCrossEntropy) {
             made = static_cast<ValueId>(m_graph.values.size());
             operation.outputs = {made};
             Layout layout = output.size() == 3 ? randomLayout() : Layout::Plain;
-            if (graph::traits(kind).mayRunInPlace && kind != OperationKind::Flatten)
+            if (graph::traits(kind).mayRunInPlace && kind != OperationKind::Reshape)
                 layout = value(operation.inputs.front()).layout;
-            m_graph.values.push_back({output, layout, id, {}});
+            m_graph.values.push_back(
+                {.shape = output, .layout = layout, .producer = id, .consumers = {}});
         }
         m_graph.operations.push_back(std::move(operation));
         return made;
@@ -227,6 +229,7 @@ QByteArray collectiveProblem(const Plan& plan, const Program& program) {
         case Opcode::LoadBatch:
         case Opcode::Forward:
         case Opcode::Inference:
+        case Opcode::ReduceStatistics:
             break;
         }
         if (instruction.lane == Lane::Compute)

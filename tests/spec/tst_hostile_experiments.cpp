@@ -34,7 +34,7 @@ QByteArrayList readAndPlan(const std::string& text, const test::Settings& settin
     const ParsedExperiment parsed = parseExperiment(text, settings);
     QByteArrayList found = sentences(parsed.problems);
     if (found.isEmpty()) {
-        graph::buildGraph(parsed.experiment.model, 10);
+        graph::buildGraph(parsed.experiment.model, {.classes = 10});
         const plan::DataCounts data = {1000, 100, parsed.experiment.model.inputShape, 10};
         found = sentences(plan::makePlan(parsed.experiment, data, {true}).problems);
     }

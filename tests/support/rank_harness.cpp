@@ -75,7 +75,7 @@ public:
 
 private:
     void prepare() {
-        const graph::BuiltGraph built = graph::buildGraph(m_experiment.model, 0);
+        const graph::BuiltGraph built = graph::buildGraph(m_experiment.model, {});
         TRAINYARD_CHECK(built.problems.empty());
         m_classes = built.graph.values[static_cast<std::size_t>(built.graph.logits)].shape.front();
         const plan::DataCounts counts{m_options.samples, 0, m_experiment.model.inputShape,
@@ -140,11 +140,11 @@ private:
             const std::int64_t rows = m_plan.rowsOfStep(step % m_plan.stepsPerEpoch);
             const StepResult result = m_executor
                                           ->trainStep(rows, input,
-                                                      [&](void* inputs, std::int32_t* labels) {
-                                                          load(step, inputs, labels);
+                                                      [&](const BatchMemory& memory) {
+                                                          load(step, memory.inputs, memory.labels);
                                                       })
                                           .value();
-            m_outcome.losses.push_back(result.sums.loss / result.sums.rows);
+            m_outcome.losses.push_back(result.sums.meanLoss());
             m_outcome.gradientNorms.push_back(result.gradientNorm);
             m_outcome.finite = m_outcome.finite && result.finite;
             if (step == 0)
