@@ -102,11 +102,10 @@ ExperimentAnalysis analyse(const spec::Experiment& experiment, const DataFacts* 
 
     result.problems = spec::validate(experiment);
     const bool valid = result.problems.empty();
-    buildShapes(experiment.model,
-                {.classes = counts.classes,
-                 .numbers = counts.numbers,
-                 .vocabulary = counts.vocabulary},
-                result);
+    buildShapes(
+        experiment.model,
+        {.classes = counts.classes, .numbers = counts.numbers, .vocabulary = counts.vocabulary},
+        result);
     if (valid) {
         plan::PlanOutcome outcome = plan::makePlan(experiment, counts, machine);
         if (outcome.problems.empty())

@@ -41,9 +41,9 @@ struct StepContext {
 /// of these sums, so that they do not depend on how rows are shared.
 enum LossSum : std::size_t {
     kLoss,
-    kCounted,       ///< rows (numbers) that count: all but ignored labels
-    kCorrect,       ///< labels that have the largest score; for BCE, targets on the right side of 1/2
-    kCorrectTop5,   ///< labels among the five largest scores
+    kCounted,     ///< rows (numbers) that count: all but ignored labels
+    kCorrect,     ///< labels that have the largest score; for BCE, targets on the right side of 1/2
+    kCorrectTop5, ///< labels among the five largest scores
     kAbsoluteError, ///< of numbers, as the next three
     kSquaredError,
     kTarget,

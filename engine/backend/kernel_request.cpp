@@ -156,8 +156,7 @@ void checkInputGradient(const KernelRequest& request, std::size_t i, const std::
     checkSame(gradient, request.inputs.at(i), kind + "'s input gradient");
     if (request.outputGradients.empty() || gradient.data != request.outputGradients[0].data)
         return;
-    TRAINYARD_CHECK_MSG(traits(request.kind).mayRunInPlace,
-                        kind + " cannot run backward in place");
+    TRAINYARD_CHECK_MSG(traits(request.kind).mayRunInPlace, kind + " cannot run backward in place");
     TRAINYARD_CHECK_MSG(!addsToInputGradient(request, i), kind + " adds to what it overwrites");
 }
 

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A data set: numbered samples with inputs of one shape and one label each. Opening checks everything
-// that can be checked before training (files, headers, sizes, labels) and says what is wrong with file,
-// what was found, what was expected and what to do.
+// A data set: numbered samples with inputs of one shape and one label each. Opening checks
+// everything that can be checked before training (files, headers, sizes, labels) and says what is
+// wrong with file, what was found, what was expected and what to do.
 #pragma once
 
 #include "engine/base/result.h"
@@ -32,12 +32,12 @@ struct DatasetInfo {
     /// Inputs are indices below it, as Int32; 0: inputs are numbers.
     std::int64_t vocabulary = 0;
     TargetKind target = TargetKind::Labels;
-    Shape targetShape;                     ///< of one sample: {} one label, {T} one each, {k} numbers
-    std::int64_t classes = 0;              ///< largest label + 1; 0 for numbers
+    Shape targetShape;        ///< of one sample: {} one label, {T} one each, {k} numbers
+    std::int64_t classes = 0; ///< largest label + 1; 0 for numbers
     std::vector<std::int64_t> classCounts; ///< samples of each label; empty where not counted
     std::vector<std::string> classNames;   ///< empty: classes are numbers
-    /// Of the inputs, one for each channel, or for each column of a table. Pictures of bytes: scaled
-    /// to [0, 1]. Empty for indices.
+    /// Of the inputs, one for each channel, or for each column of a table. Pictures of bytes:
+    /// scaled to [0, 1]. Empty for indices.
     std::vector<double> mean;
     std::vector<double> deviation;
     /// What the reader found out or left out, for people: "The decimal mark is a comma."
@@ -47,10 +47,10 @@ struct DatasetInfo {
 /// Where a batch goes. Rows follow each other without gaps.
 struct BatchMemory {
     void* inputs = nullptr;
-    DType inputType = DType::Fp32;     ///< Fp32 or Fp64; Int32 where there is a vocabulary
-    std::int32_t* labels = nullptr;    ///< for labels
-    void* numbers = nullptr;           ///< for numbers
-    DType numberType = DType::Fp32;    ///< Fp32 or Fp64
+    DType inputType = DType::Fp32;  ///< Fp32 or Fp64; Int32 where there is a vocabulary
+    std::int32_t* labels = nullptr; ///< for labels
+    void* numbers = nullptr;        ///< for numbers
+    DType numberType = DType::Fp32; ///< Fp32 or Fp64
 };
 
 class Dataset {
@@ -60,8 +60,7 @@ public:
     /// Inputs of `samples` (indices into the data set, in this order), normalised, row-major
     /// {samples.size(), sampleShape...}, and their targets. Thread-safe. Throws std::runtime_error
     /// with a sentence where a file that was good when opened cannot be read any more.
-    virtual void gather(std::span<const std::int64_t> samples,
-                        const BatchMemory& memory) const = 0;
+    virtual void gather(std::span<const std::int64_t> samples, const BatchMemory& memory) const = 0;
 };
 
 struct OpenedData {
@@ -69,8 +68,9 @@ struct OpenedData {
     std::unique_ptr<Dataset> validation; ///< null: none asked for
 };
 
-/// Opens what the experiment names. `modelClasses` > 0: each label must be below it. Normalisation uses
-/// the training part's statistics for both parts. All problems found are returned, not only the first.
+/// Opens what the experiment names. `modelClasses` > 0: each label must be below it. Normalisation
+/// uses the training part's statistics for both parts. All problems found are returned, not only
+/// the first.
 struct DataOutcome {
     OpenedData data;
     Problems problems; ///< empty: all is well

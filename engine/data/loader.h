@@ -29,7 +29,7 @@ struct Batch {
     std::int64_t rows = 0;                ///< may be 0
     const void* inputs = nullptr;         ///< {rows, sampleShape...}, 64-byte aligned
     std::span<const std::int32_t> labels; ///< {rows, targetShape...}, or empty
-    const void* numbers = nullptr;        ///< likewise, of the loader's type, where there are numbers
+    const void* numbers = nullptr; ///< likewise, of the loader's type, where there are numbers
 };
 
 class BatchLoader {

@@ -18,12 +18,12 @@ ValueId addTiedLinear(LayerBuilder& builder, const std::string& tied, std::int64
     const auto& parameters = builder.graph().parameters;
     const auto found = std::ranges::find(parameters, tied + ".weight", &ParameterInfo::name);
     if (found == parameters.end())
-        return builder.problem("tied_to", {"No layer \"%1\" before this one has a weight.", {tied}});
-    if (found->shape != Shape{out, in})
         return builder.problem("tied_to",
-                               {"The weight of \"%1\" is %2, but %3 needs %4.",
-                                {tied, describe(found->shape), builder.id(),
-                                 describe(Shape{out, in})}});
+                               {"No layer \"%1\" before this one has a weight.", {tied}});
+    if (found->shape != Shape{out, in})
+        return builder.problem(
+            "tied_to", {"The weight of \"%1\" is %2, but %3 needs %4.",
+                        {tied, describe(found->shape), builder.id(), describe(Shape{out, in})}});
     std::vector<ParameterId> ids = {static_cast<ParameterId>(found - parameters.begin())};
     if (bias)
         ids.push_back(
@@ -35,9 +35,8 @@ ValueId addTiedLinear(LayerBuilder& builder, const std::string& tied, std::int64
 ValueId buildLinear(LayerBuilder& builder) {
     const Shape& in = builder.shape(builder.input());
     if (in.size() > 2)
-        return builder.problem(
-            "", {"%1 needs a vector; it gets %2.", {builder.id(), describe(in)}},
-            {"Insert a flatten layer before it."});
+        return builder.problem("", {"%1 needs a vector; it gets %2.", {builder.id(), describe(in)}},
+                               {"Insert a flatten layer before it."});
     const std::int64_t out = builder.integer("out_features");
     const bool bias = builder.toggle("bias");
     if (const std::string tied = builder.text("tied_to"); !tied.empty())
@@ -81,10 +80,9 @@ ValueId buildJoin(LayerBuilder& builder) {
     const Shape first = builder.shape(builder.input());
     for (const ValueId input : builder.inputs())
         if (builder.shape(input) != first)
-            return builder.problem("from",
-                                   {"%1 joins inputs of one shape; it gets %2 and %3.",
-                                    {builder.id(), describe(first),
-                                     describe(builder.shape(input))}});
+            return builder.problem(
+                "from", {"%1 joins inputs of one shape; it gets %2 and %3.",
+                         {builder.id(), describe(first), describe(builder.shape(input))}});
     return builder.addOperation("", kind, {}, builder.inputs(), first);
 }
 
@@ -109,8 +107,8 @@ ValueId buildConcat(LayerBuilder& builder) {
     if (elementCount(out) > kMaxElements)
         return builder.problem("from", {"Together the inputs are too large."});
     return builder.addOperation("", OperationKind::Concat,
-                                ConcatAttributes{static_cast<std::int64_t>(axis)},
-                                builder.inputs(), out);
+                                ConcatAttributes{static_cast<std::int64_t>(axis)}, builder.inputs(),
+                                out);
 }
 
 ValueId buildFlatten(LayerBuilder& builder) {
@@ -141,12 +139,11 @@ ValueId addLinear(LayerBuilder& builder, const std::string& part, ValueId input,
     Shape shape = builder.shape(input);
     const std::int64_t in = std::exchange(shape.back(), outFeatures);
     if (std::max(elementCount({in, outFeatures}), elementCount(shape)) > kMaxElements)
-        return builder.problem("out_features",
-                               {"%1 × %2 weights are too many for one layer.",
-                                {std::to_string(in), std::to_string(outFeatures)}});
+        return builder.problem("out_features", {"%1 × %2 weights are too many for one layer.",
+                                                {std::to_string(in), std::to_string(outFeatures)}});
     const Initializer usual = initializer("default", in, outFeatures);
-    std::vector<ParameterId> parameters = {builder.addParameter(
-        part, "weight", {outFeatures, in}, weight ? *weight : usual, true)};
+    std::vector<ParameterId> parameters = {
+        builder.addParameter(part, "weight", {outFeatures, in}, weight ? *weight : usual, true)};
     if (bias)
         parameters.push_back(builder.addParameter(part, "bias", {outFeatures}, usual, false));
     return builder.addOperation(part, OperationKind::Linear,
@@ -160,9 +157,9 @@ ValueId addBatchNorm(LayerBuilder& builder, const std::string& part, ValueId inp
         return -1;
     const Shape in = builder.shape(input);
     if (in.size() == 2)
-        return builder.problem("", {"%1 needs a picture or a vector; it gets %2.",
-                                    {builder.id(), describe(in)}},
-                               {"Use a layer norm for sequences."});
+        return builder.problem(
+            "", {"%1 needs a picture or a vector; it gets %2.", {builder.id(), describe(in)}},
+            {"Use a layer norm for sequences."});
     const Shape channels = {in[0]};
     return builder.addOperation(
         part, OperationKind::BatchNorm, attributes, {input}, in,
@@ -178,9 +175,10 @@ ValueId addLayerNorm(LayerBuilder& builder, const std::string& part, ValueId inp
         return -1;
     const Shape in = builder.shape(input);
     if (in.size() == 3)
-        return builder.problem("", {"%1 needs features or a sequence of them; it gets %2.",
-                                    {builder.id(), describe(in)}},
-                               {"Use a batch norm for pictures."});
+        return builder.problem(
+            "",
+            {"%1 needs features or a sequence of them; it gets %2.", {builder.id(), describe(in)}},
+            {"Use a batch norm for pictures."});
     const Shape features = {in.back()};
     return builder.addOperation(
         part, OperationKind::LayerNorm, NormAttributes{.epsilon = epsilon}, {input}, in,
@@ -193,9 +191,10 @@ ValueId addRmsNorm(LayerBuilder& builder, const std::string& part, ValueId input
         return -1;
     const Shape in = builder.shape(input);
     if (in.size() == 3)
-        return builder.problem("", {"%1 needs features or a sequence of them; it gets %2.",
-                                    {builder.id(), describe(in)}},
-                               {"Use a batch norm for pictures."});
+        return builder.problem(
+            "",
+            {"%1 needs features or a sequence of them; it gets %2.", {builder.id(), describe(in)}},
+            {"Use a batch norm for pictures."});
     return builder.addOperation(
         part, OperationKind::RmsNorm, NormAttributes{.epsilon = epsilon}, {input}, in,
         {builder.addParameter(part, "weight", {in.back()}, {Distribution::Constant, 1}, false)});

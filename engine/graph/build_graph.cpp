@@ -151,8 +151,8 @@ double Graph::forwardFlops(const Operation& operation) const {
     const auto elements = [this](ValueId id) {
         return static_cast<double>(elementCount(values[static_cast<std::size_t>(id)].shape));
     };
-    const double out = elements(operation.outputs.empty() ? operation.inputs.front()
-                                                          : operation.outputs.front());
+    const double out =
+        elements(operation.outputs.empty() ? operation.inputs.front() : operation.outputs.front());
     if (const auto* linear = std::get_if<LinearAttributes>(&operation.attributes))
         return 2.0 * out * static_cast<double>(linear->inFeatures);
     if (const auto* conv = std::get_if<Conv2dAttributes>(&operation.attributes))

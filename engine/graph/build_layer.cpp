@@ -105,8 +105,11 @@ ValueId LayerBuilder::addOperation(const std::string& part, OperationKind kind,
         m_graph.values[static_cast<std::size_t>(input)].consumers.push_back(id);
     const auto value = static_cast<ValueId>(m_graph.values.size());
     m_graph.values.push_back({.shape = std::move(output), .producer = id, .consumers = {}});
-    m_graph.operations.push_back({kind, part.empty() ? m_layer.id : m_layer.id + "." + part,
-                                  std::move(attributes), std::move(inputs), {value},
+    m_graph.operations.push_back({kind,
+                                  part.empty() ? m_layer.id : m_layer.id + "." + part,
+                                  std::move(attributes),
+                                  std::move(inputs),
+                                  {value},
                                   std::move(parameters)});
     return value;
 }

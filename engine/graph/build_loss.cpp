@@ -76,9 +76,9 @@ std::optional<LossOperation> lossOf(const spec::Choice& loss, const Shape& score
     if (!(labels ? fitsLabels : fitsNumbers)(scores, data, problems))
         return std::nullopt;
     if (labels)
-        return LossOperation{kind, CrossEntropyAttributes{
-                                       spec::realOf(*type, loss.values, "label_smoothing"),
-                                       spec::integerOf(*type, loss.values, "ignored_label")}};
+        return LossOperation{
+            kind, CrossEntropyAttributes{spec::realOf(*type, loss.values, "label_smoothing"),
+                                         spec::integerOf(*type, loss.values, "ignored_label")}};
     if (kind == OperationKind::Huber)
         return LossOperation{kind, HuberAttributes{spec::realOf(*type, loss.values, "delta")}};
     return LossOperation{kind, {}};

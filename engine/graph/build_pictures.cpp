@@ -85,11 +85,11 @@ ValueId addConvolution(LayerBuilder& builder, const std::string& part, ValueId i
     if (in.size() != 3)
         return builder.needsPicture(input);
     if (in[0] % o.groups != 0 || o.outChannels % o.groups != 0)
-        return builder.problem("groups",
-                               {"%1 groups do not divide %2 channels into %3 filters evenly.",
-                                {std::to_string(o.groups), std::to_string(in[0]),
-                                 std::to_string(o.outChannels)}},
-                               {"Choose a number that divides both."});
+        return builder.problem(
+            "groups",
+            {"%1 groups do not divide %2 channels into %3 filters evenly.",
+             {std::to_string(o.groups), std::to_string(in[0]), std::to_string(o.outChannels)}},
+            {"Choose a number that divides both."});
     const std::vector<std::int64_t> window = {o.dilation[0] * (o.kernel[0] - 1) + 1,
                                               o.dilation[1] * (o.kernel[1] - 1) + 1};
     const std::int64_t height = windowsAlong(in[1], window[0], o.stride[0], o.padding[0]);

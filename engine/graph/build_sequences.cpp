@@ -14,9 +14,8 @@ namespace {
 constexpr Initializer kNarrow{Distribution::Normal, 0.02};
 
 ValueId needsSequence(LayerBuilder& builder, ValueId input) {
-    return builder.problem(
-        "", {"%1 needs a sequence [positions, features]; it gets %2.",
-             {builder.id(), describe(builder.shape(input))}});
+    return builder.problem("", {"%1 needs a sequence [positions, features]; it gets %2.",
+                                {builder.id(), describe(builder.shape(input))}});
 }
 
 ValueId buildEmbedding(LayerBuilder& builder) {
@@ -32,12 +31,12 @@ ValueId buildEmbedding(LayerBuilder& builder) {
                                         {builder.id()}});
     if (std::max(elementCount({vocabulary, features}), elementCount({in[0], features})) >
         kMaxElements)
-        return builder.problem("features", {"%1 × %2 weights are too many for one layer.",
-                                            {std::to_string(vocabulary),
-                                             std::to_string(features)}});
-    const ParameterId weight = builder.addParameter(
-        "", "weight", {vocabulary, features},
-        initializer(builder.text("init"), vocabulary, features), true);
+        return builder.problem("features",
+                               {"%1 × %2 weights are too many for one layer.",
+                                {std::to_string(vocabulary), std::to_string(features)}});
+    const ParameterId weight =
+        builder.addParameter("", "weight", {vocabulary, features},
+                             initializer(builder.text("init"), vocabulary, features), true);
     return builder.addOperation("", OperationKind::Embedding,
                                 EmbeddingAttributes{vocabulary, features}, {builder.input()},
                                 {in[0], features}, {weight});
@@ -87,8 +86,8 @@ ValueId addAttention(LayerBuilder& builder, const std::string& part, ValueId inp
                                 {std::to_string(headSize)}},
                                {"Choose heads so that each has an even number of features."});
     if (elementCount({o.heads, in[0], in[0]}) > kMaxElements)
-        return builder.problem("", {"%1 positions are too many for attention.",
-                                    {std::to_string(in[0])}});
+        return builder.problem(
+            "", {"%1 positions are too many for attention.", {std::to_string(in[0])}});
     const ValueId qkv = addLinear(builder, joined(part, "qkv"), input,
                                   (o.heads + 2 * kvHeads) * headSize, o.bias, &kNarrow);
     if (qkv < 0)

@@ -24,23 +24,24 @@ enum class OperationKind : std::uint8_t {
     MaxPool,           ///< {C, H, W} -> {C, H', W'}
     AveragePool,       ///< {C, H, W} -> {C, H', W'}; padding counts as zeros
     GlobalAveragePool, ///< {C, H, W} -> {C}
-    BatchNorm, ///< {C, H, W} or {C}; weight, bias, running mean, running variance, each {C}
-    LayerNorm, ///< over the last extent; weight, bias {C}
-    RmsNorm,   ///< over the last extent; weight {C}
-    Embedding, ///< {T} indices -> {T, C}; weight {vocabulary, C}
+    BatchNorm,         ///< {C, H, W} or {C}; weight, bias, running mean, running variance, each {C}
+    LayerNorm,         ///< over the last extent; weight, bias {C}
+    RmsNorm,           ///< over the last extent; weight {C}
+    Embedding,         ///< {T} indices -> {T, C}; weight {vocabulary, C}
     PositionEmbedding, ///< {T, C} -> {T, C}; adds weight {T, C}
-    Attention, ///< {T, (heads + 2 * kvHeads) * headSize}: queries, keys, values -> {T, heads * headSize}
+    Attention, ///< {T, (heads + 2 * kvHeads) * headSize}: queries, keys, values -> {T, heads *
+               ///< headSize}
     Relu,      ///< any shape, as all down to Dropout
     Gelu,
     Silu,
     Tanh,
     Sigmoid,
-    Softmax,            ///< over the last extent
-    Dropout,            ///< scaled by 1 / (1 - p) while training, identity otherwise
-    Add,                ///< two or more inputs of one shape
-    Multiply,           ///< two or more inputs of one shape, element by element
-    Concat,             ///< two or more inputs that differ in the extent of one axis
-    Reshape,            ///< any shape -> another of as many elements, row-major
+    Softmax,             ///< over the last extent
+    Dropout,             ///< scaled by 1 / (1 - p) while training, identity otherwise
+    Add,                 ///< two or more inputs of one shape
+    Multiply,            ///< two or more inputs of one shape, element by element
+    Concat,              ///< two or more inputs that differ in the extent of one axis
+    Reshape,             ///< any shape -> another of as many elements, row-major
     SoftmaxCrossEntropy, ///< {..., classes} logits and a label for each row
     BinaryCrossEntropy,  ///< {k} logits and k targets from 0 to 1
     MeanSquaredError,    ///< {k} and k targets
@@ -66,7 +67,8 @@ struct Conv2dAttributes {
     std::int64_t paddingHeight = 0, paddingWidth = 0;
     bool bias = true;
     std::int64_t dilationHeight = 1, dilationWidth = 1; ///< 1: neighbouring elements
-    std::int64_t groups = 1; ///< divides both channel counts; each group is a convolution of its own
+    std::int64_t groups =
+        1; ///< divides both channel counts; each group is a convolution of its own
     bool operator==(const Conv2dAttributes&) const = default;
 };
 
@@ -92,13 +94,13 @@ struct EmbeddingAttributes {
     bool operator==(const EmbeddingAttributes&) const = default;
 };
 
-/// softmax(q k' / sqrt(headSize)) v for each head; with fewer key heads, heads / kvHeads query heads
-/// share one. Su et al., "RoFormer", 2021 for rotary positions: pairs (i, i + headSize / 2) of each
-/// query and key turn by position * base^(-2 i / headSize).
+/// softmax(q k' / sqrt(headSize)) v for each head; with fewer key heads, heads / kvHeads query
+/// heads share one. Su et al., "RoFormer", 2021 for rotary positions: pairs (i, i + headSize / 2)
+/// of each query and key turn by position * base^(-2 i / headSize).
 struct AttentionAttributes {
     std::int64_t heads = 1, kvHeads = 1, headSize = 1;
-    bool causal = true;     ///< a position sees itself and those before
-    double rotaryBase = 0;  ///< 0: no rotary positions
+    bool causal = true;    ///< a position sees itself and those before
+    double rotaryBase = 0; ///< 0: no rotary positions
     bool operator==(const AttentionAttributes&) const = default;
 };
 
@@ -124,7 +126,7 @@ struct ReshapeAttributes {
 };
 
 struct CrossEntropyAttributes {
-    double labelSmoothing = 0; ///< this share of the target is spread evenly over all classes
+    double labelSmoothing = 0;      ///< this share of the target is spread evenly over all classes
     std::int64_t ignoredLabel = -1; ///< rows with this label (or any below 0) count for nothing
     bool operator==(const CrossEntropyAttributes&) const = default;
 };

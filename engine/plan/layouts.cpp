@@ -36,8 +36,7 @@ Layout layoutOf(const Operation& operation, const graph::Graph& graph) {
         return whole ? Layout::Blocked16 : Layout::Plain;
     }
     default:
-        return graph::traits(operation.kind).keepsShape && all ? Layout::Blocked16
-                                                               : Layout::Plain;
+        return graph::traits(operation.kind).keepsShape && all ? Layout::Blocked16 : Layout::Plain;
     }
 }
 

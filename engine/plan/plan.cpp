@@ -142,8 +142,7 @@ std::uint64_t hashOf(const Plan& plan, const spec::Experiment& experiment) {
     hasher.add(static_cast<std::uint64_t>(plan.worldSize));
     hasher.add(static_cast<std::uint64_t>(plan.data.trainSamples));
     hasher.add(static_cast<std::uint64_t>(plan.data.validationSamples));
-    for (const std::int64_t count :
-         {plan.data.classes, plan.data.numbers, plan.data.vocabulary})
+    for (const std::int64_t count : {plan.data.classes, plan.data.numbers, plan.data.vocabulary})
         hasher.add(static_cast<std::uint64_t>(count));
     hasher.add(static_cast<std::uint64_t>(plan.steps));
     for (const graph::ValueInfo& value : plan.graph.values)

@@ -186,8 +186,7 @@ KernelRequest Executor::requestFor(const plan::Program& program,
     }
     if (backward) {
         request.addToInputGradient = program.addsToGradient[at(instruction.operation)];
-        request.addToParameterGradient =
-            program.addsToParameterGradient[at(instruction.operation)];
+        request.addToParameterGradient = program.addsToParameterGradient[at(instruction.operation)];
     }
     request.phase = instruction.phase;
     if (operation.kind == graph::OperationKind::BatchNorm)

@@ -124,12 +124,12 @@ private:
     std::vector<Arena> m_slots;
     std::vector<void*> m_slotPointers;
     Arena m_activations;
-    std::vector<std::int32_t> m_labels; ///< where the loss reads labels
-    Arena m_numbers;                    ///< where it reads numbers
+    std::vector<std::int32_t> m_labels;         ///< where the loss reads labels
+    Arena m_numbers;                            ///< where it reads numbers
     std::array<double, kLossSums> m_lossSums{}; ///< of this rank's rows
     std::vector<std::int64_t> m_confusion;
-    std::vector<double> m_statistics;                ///< of the batch norms that are reduced
-    std::vector<std::size_t> m_statisticsOf;         ///< by OperationId: first, in m_statistics
+    std::vector<double> m_statistics;        ///< of the batch norms that are reduced
+    std::vector<std::size_t> m_statisticsOf; ///< by OperationId: first, in m_statistics
     std::vector<ParameterRange> m_ranges;
     std::vector<ParameterRange> m_trainedSpans; ///< as long as they can be
     std::map<std::pair<plan::Purpose, std::int64_t>, Compiled> m_compiled;

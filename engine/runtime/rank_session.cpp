@@ -108,16 +108,15 @@ private:
     void openTrainingData() {
         const graph::BuiltGraph built = graph::buildGraph(m_experiment.model, {});
         failOn(built.problems);
-        DataOutcome outcome = openData(m_experiment.data, m_experiment.training.seed,
-                                       built.graph.classes());
+        DataOutcome outcome =
+            openData(m_experiment.data, m_experiment.training.seed, built.graph.classes());
         failOn(outcome.problems);
         m_data = std::move(outcome.data);
     }
 
     void makeThePlan() {
-        const plan::DataCounts counts =
-            countsOf(m_data.training->info(), m_data.validation ? &m_data.validation->info()
-                                                                : nullptr);
+        const plan::DataCounts counts = countsOf(
+            m_data.training->info(), m_data.validation ? &m_data.validation->info() : nullptr);
         m_backend = makeBackend(m_experiment.precision, m_environment.threads);
         plan::PlanOutcome outcome =
             plan::makePlan(m_experiment, counts, machineFacts(m_experiment.precision));

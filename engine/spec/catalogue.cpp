@@ -70,7 +70,8 @@ std::optional<std::string> misfitPair(const FieldInfo& field, const Value& value
                });
     if (good)
         return std::nullopt;
-    return described(value) + " is not one whole number or [height, width], each " + rangeText(field);
+    return described(value) + " is not one whole number or [height, width], each " +
+           rangeText(field);
 }
 
 std::optional<std::string> misfitList(const FieldInfo& field, const Value& value) {
@@ -191,8 +192,7 @@ std::vector<std::int64_t> listOf(const TypeInfo& type, const Values& values,
                                  std::string_view field) {
     const Value value = valueOf(type, values, field);
     const auto* single = std::get_if<std::int64_t>(&value);
-    return single ? std::vector<std::int64_t>{*single}
-                  : std::get<std::vector<std::int64_t>>(value);
+    return single ? std::vector<std::int64_t>{*single} : std::get<std::vector<std::int64_t>>(value);
 }
 
 std::optional<std::string> misfit(const FieldInfo& field, const Value& value) {

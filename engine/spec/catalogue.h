@@ -20,7 +20,7 @@ enum class FieldKind {
     Integer,
     Real,
     Text,
-    Choice,     ///< one of `choices`
+    Choice,      ///< one of `choices`
     IntegerPair, ///< one number for both directions, or {height, width}
     IntegerList  ///< one or more whole numbers
 };

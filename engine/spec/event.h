@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a run says. Every process of a run reports with these values; the supervisor of a node numbers
-// them and appends them to the node's journal; the studio stores and shows them.
-// Rule: a reader skips types it does not know and ignores bytes after the fields it knows, so a newer
+// What a run says. Every process of a run reports with these values; the supervisor of a node
+// numbers them and appends them to the node's journal; the studio stores and shows them. Rule: a
+// reader skips types it does not know and ignores bytes after the fields it knows, so a newer
 // worker can add both without a new protocol version; anything else needs kProtocolVersion + 1.
 #pragma once
 
@@ -93,8 +93,8 @@ struct StateChanged {
 
 /// Measured values at one applied update. Written by rank 0.
 struct Metrics {
-    std::int64_t step = 0;  ///< applied updates so far, first is 1
-    double epoch = 0;       ///< passes over the training data so far, e.g. 1.25
+    std::int64_t step = 0;    ///< applied updates so far, first is 1
+    double epoch = 0;         ///< passes over the training data so far, e.g. 1.25
     std::int64_t samples = 0; ///< training samples seen so far
     std::vector<NamedValue> values;
 };

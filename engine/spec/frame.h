@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Frames: how events lie in a journal and travel in a stream.
-//   u32 payload length | u32 crc32 | u64 sequence | i64 node time, ns since 1970 UTC | u8 type | payload
-// Little-endian. The crc covers everything after itself and the length. A frame that is cut short at
-// the end of a journal is a torn write and is dropped; a wrong crc anywhere else is damage.
+//   u32 payload length | u32 crc32 | u64 sequence | i64 node time, ns since 1970 UTC | u8 type |
+//   payload
+// Little-endian. The crc covers everything after itself and the length. A frame that is cut short
+// at the end of a journal is a torn write and is dropped; a wrong crc anywhere else is damage.
 #pragma once
 
 #include "engine/spec/event.h"

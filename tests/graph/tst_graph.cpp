@@ -274,8 +274,8 @@ void GraphTest::denseStraightAfterConvolution() {
         QCOMPARE(text(built.layers[1].inputs.front()), shape);
         QVERIFY(built.layers[1].output.empty());
 
-        const BuiltGraph cured =
-            buildGraph(model({1, side, side}, {conv, layer("flatten", "flatten"), dense}), {.classes = 10});
+        const BuiltGraph cured = buildGraph(
+            model({1, side, side}, {conv, layer("flatten", "flatten"), dense}), {.classes = 10});
         QCOMPARE(sentences(cured.problems), QByteArrayList());
         QCOMPARE(cured.layers[2].parameters, 16 * side * side * 10 + 10);
     }
@@ -286,7 +286,8 @@ void GraphTest::whatCanBeComputedIsShownDespiteAProblem() {
         model({1, 8, 8},
               {layer("conv", "conv2d", {{"out_channels", whole(4)}}),
                layer("wide", "conv2d", {{"out_channels", whole(4)}, {"kernel", whole(9)}}),
-               layer("relu", "relu"), layer("flatten", "flatten")}), {});
+               layer("relu", "relu"), layer("flatten", "flatten")}),
+        {});
     // One cause, one sentence: the layers behind it are not blamed.
     QCOMPARE(
         sentences(built.problems),
@@ -302,7 +303,8 @@ void GraphTest::whatCanBeComputedIsShownDespiteAProblem() {
 void GraphTest::unusedOutputs() {
     const spec::Values ten = {{"out_features", whole(10)}};
     const BuiltGraph built = buildGraph(
-        model({20}, {layer("left", "linear", ten), layer("right", "linear", ten, {"input"})}), {.classes = 10});
+        model({20}, {layer("left", "linear", ten), layer("right", "linear", ten, {"input"})}),
+        {.classes = 10});
     QCOMPARE(sentences(built.problems),
              QByteArrayList{"model.layers[0]: Nothing uses the output of \"left\". Name it in the "
                             "\"from\" of a later layer, or remove it."});
@@ -312,15 +314,18 @@ void GraphTest::inputsByName() {
     const spec::Values ten = {{"out_features", whole(10)}};
     const BuiltGraph named =
         buildGraph(model({20}, {layer("a", "linear", ten, {"input"}), layer("b", "relu", {}, {"a"}),
-                                layer("c", "linear", ten, {"b"})}), {.classes = 10});
+                                layer("c", "linear", ten, {"b"})}),
+                   {.classes = 10});
     const BuiltGraph plain = buildGraph(
-        model({20}, {layer("a", "linear", ten), layer("b", "relu"), layer("c", "linear", ten)}), {.classes = 10});
+        model({20}, {layer("a", "linear", ten), layer("b", "relu"), layer("c", "linear", ten)}),
+        {.classes = 10});
     QCOMPARE(sentences(named.problems), QByteArrayList());
     for (std::size_t i = 0; i < 3; ++i)
         QCOMPARE(named.graph.operations[i].inputs, plain.graph.operations[i].inputs);
 
-    const BuiltGraph two = buildGraph(
-        model({20}, {layer("a", "linear", ten), layer("b", "relu", {}, {"a", "input"})}), {.classes = 10});
+    const BuiltGraph two =
+        buildGraph(model({20}, {layer("a", "linear", ten), layer("b", "relu", {}, {"a", "input"})}),
+                   {.classes = 10});
     QCOMPARE(sentences(two.problems),
              QByteArrayList{"model.layers[1].from: b takes one input; 2 are given."});
 }
@@ -330,7 +335,8 @@ void GraphTest::lossAndClasses_data() {
     QTest::addColumn<QByteArrayList>("expected");
     const auto of = [](spec::LayerSpec last, std::int64_t classes) {
         return sentences(
-            buildGraph(model({1, 4, 4}, {layer("flatten", "flatten"), std::move(last)}), {.classes = classes})
+            buildGraph(model({1, 4, 4}, {layer("flatten", "flatten"), std::move(last)}),
+                       {.classes = classes})
                 .problems);
     };
     const auto dense = [](std::int64_t outputs) {
@@ -345,7 +351,8 @@ void GraphTest::lossAndClasses_data() {
                "model.loss: The model ends in 3 scores, but the data has 10 classes. Give "
                "the last layer 10 outputs."};
     QTest::newRow("ends in a picture")
-        << sentences(buildGraph(model({1, 4, 4}, {layer("relu", "relu")}), {.classes = 10}).problems)
+        << sentences(
+               buildGraph(model({1, 4, 4}, {layer("relu", "relu")}), {.classes = 10}).problems)
         << QByteArrayList{"model.loss: The loss needs one score per class; it gets 1 × 4 × 4. End "
                           "the model with flatten and linear layers."};
 }
@@ -360,7 +367,8 @@ void GraphTest::dropoutsHaveStreamsOfTheirOwn() {
         buildGraph(model({20}, {layer("a", "dropout"),
                                 layer("b", "dropout", {{"probability", spec::Value(0.1)}}),
                                 layer("c", "dropout"),
-                                layer("d", "linear", {{"out_features", whole(2)}})}), {.classes = 2})
+                                layer("d", "linear", {{"out_features", whole(2)}})}),
+                   {.classes = 2})
             .graph;
     std::set<std::uint32_t> streams;
     for (std::size_t i = 0; i < 3; ++i)

@@ -60,13 +60,12 @@ spec::Experiment randomChain(std::mt19937& random) {
     return experiment;
 }
 
-/// Makes graphs that no list of layers is likely to be: values with many readers, joined anyhow (the
-/// compiler looks at inputs and traits, not at what is computed).
+/// Makes graphs that no list of layers is likely to be: values with many readers, joined anyhow
+/// (the compiler looks at inputs and traits, not at what is computed).
 class RandomGraph {
 public:
     explicit RandomGraph(std::mt19937& random) : m_random(random) {
-        m_graph.values.push_back(
-            {.shape = {4, 5, 5}, .layout = randomLayout(), .consumers = {}});
+        m_graph.values.push_back({.shape = {4, 5, 5}, .layout = randomLayout(), .consumers = {}});
     }
 
     graph::Graph make(std::size_t operations) {

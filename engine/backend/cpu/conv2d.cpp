@@ -29,6 +29,8 @@ enum class Pictures { AsTheyLie, Best, Plain };
 /// One convolution in oneDNN's words.
 struct Geometry {
     memory::dims input, weights, output, strides, padding;
+    memory::dims dilation; ///< elements left out between two of a window
+    std::int64_t outChannels, kernelHeight, kernelWidth;
     Layout inputLayout, outputLayout;
     bool bias;
 
@@ -38,9 +40,17 @@ struct Geometry {
         const Shape& out = r.outputs[0].shape;
         input = {r.rows, in[0], in[1], in[2]};
         output = {r.rows, out[0], out[1], out[2]};
-        weights = {a.outChannels, a.inChannels, a.kernelHeight, a.kernelWidth};
+        outChannels = a.outChannels;
+        kernelHeight = a.kernelHeight;
+        kernelWidth = a.kernelWidth;
+        weights = {outChannels, a.inChannels / a.groups, kernelHeight, kernelWidth};
+        if (a.groups > 1) {
+            weights.front() /= a.groups;
+            weights.insert(weights.begin(), a.groups);
+        }
         strides = {a.strideHeight, a.strideWidth};
         padding = {a.paddingHeight, a.paddingWidth};
+        dilation = {a.dilationHeight - 1, a.dilationWidth - 1};
         inputLayout = r.inputs[0].layout;
         outputLayout = r.outputs[0].layout;
         bias = a.bias;
@@ -52,8 +62,11 @@ struct Geometry {
     }
     memory::desc inputDesc() const { return picture(input, inputLayout); }
     memory::desc outputDesc() const { return picture(output, outputLayout); }
-    memory::desc plainWeights() const { return {weights, kFloat, memory::format_tag::oihw}; }
-    memory::desc biasDesc() const { return {{weights[0]}, kFloat, memory::format_tag::a}; }
+    memory::desc plainWeights() const {
+        return {weights, kFloat,
+                weights.size() == 5 ? memory::format_tag::goihw : memory::format_tag::oihw};
+    }
+    memory::desc biasDesc() const { return {{outChannels}, kFloat, memory::format_tag::a}; }
 };
 
 /// The descriptions a primitive is asked for with.
@@ -89,10 +102,11 @@ dnnl::convolution_forward::primitive_desc forwardDesc(const Geometry& g, const W
                                                       const dnnl::engine& engine) {
     const auto kind = dnnl::prop_kind::forward_training;
     const auto operation =
-        g.bias ? dnnl::convolution_forward::desc(kind, w.how, w.input, w.weights, g.biasDesc(),
-                                                 w.output, g.strides, g.padding, g.padding)
-               : dnnl::convolution_forward::desc(kind, w.how, w.input, w.weights, w.output,
-                                                 g.strides, g.padding, g.padding);
+        g.bias
+            ? dnnl::convolution_forward::desc(kind, w.how, w.input, w.weights, g.biasDesc(),
+                                              w.output, g.strides, g.dilation, g.padding, g.padding)
+            : dnnl::convolution_forward::desc(kind, w.how, w.input, w.weights, w.output, g.strides,
+                                              g.dilation, g.padding, g.padding);
     return {operation, attributes(), engine};
 }
 
@@ -230,17 +244,19 @@ Candidate makeCandidate(Part part, const KernelRequest& r, const Geometry& g, co
                 {hint.src_desc(), hint.dst_desc()}};
     if (part == Part::InputGradient) {
         const dnnl::convolution_backward_data::primitive_desc pd(
-            {w.how, w.input, w.weights, w.output, g.strides, g.padding, g.padding}, attributes(),
-            engine, hint);
+            {w.how, w.input, w.weights, w.output, g.strides, g.dilation, g.padding, g.padding},
+            attributes(), engine, hint);
         return {inputGradientForm(r, g, w, pd, engine),
                 pd.impl_info_str(),
                 {pd.diff_src_desc(), pd.diff_dst_desc()}};
     }
     const auto operation =
-        g.bias ? dnnl::convolution_backward_weights::desc(w.how, w.input, w.weights, g.biasDesc(),
-                                                          w.output, g.strides, g.padding, g.padding)
-               : dnnl::convolution_backward_weights::desc(w.how, w.input, w.weights, w.output,
-                                                          g.strides, g.padding, g.padding);
+        g.bias
+            ? dnnl::convolution_backward_weights::desc(w.how, w.input, w.weights, g.biasDesc(),
+                                                       w.output, g.strides, g.dilation, g.padding,
+                                                       g.padding)
+            : dnnl::convolution_backward_weights::desc(w.how, w.input, w.weights, w.output,
+                                                       g.strides, g.dilation, g.padding, g.padding);
     const dnnl::convolution_backward_weights::primitive_desc pd(operation, attributes(), engine,
                                                                 hint);
     return {parameterGradientForm(r, g, w, pd, engine),
@@ -278,9 +294,14 @@ std::string keyOf(Part part, const KernelRequest& r) {
     };
     std::ostringstream out;
     out << nameOf(part) << " " << g.input[0] << "x" << g.input[1] << "x" << g.input[2] << "x"
-        << g.input[3] << " to " << g.output[1] << " kernel " << g.weights[2] << "x" << g.weights[3]
-        << " stride " << g.strides[0] << "x" << g.strides[1] << " padding " << g.padding[0] << "x"
-        << g.padding[1] << " " << layout(g.inputLayout) << " " << layout(g.outputLayout);
+        << g.input[3] << " to " << g.output[1] << " kernel " << g.kernelHeight << "x"
+        << g.kernelWidth << " stride " << g.strides[0] << "x" << g.strides[1] << " padding "
+        << g.padding[0] << "x" << g.padding[1] << " " << layout(g.inputLayout) << " "
+        << layout(g.outputLayout);
+    if (g.dilation != memory::dims{0, 0})
+        out << " dilation " << g.dilation[0] << "x" << g.dilation[1];
+    if (g.weights.size() == 5)
+        out << " groups " << g.weights[0];
     if (g.bias)
         out << " with bias";
     if (part == Part::InputGradient ? addsToInputGradient(r) : addsToParameterGradient(r, 0))

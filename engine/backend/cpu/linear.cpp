@@ -143,9 +143,8 @@ std::unique_ptr<Form> biasGradient(const KernelRequest& request, const dnnl::eng
     const float* dy = dataOf<float>(request.outputGradients[0]);
     float* gradient = dataOf<float>(request.parameterGradients[1]);
     const std::int64_t columns = attributesOf(request).outFeatures;
-    form->add([=, rows = featureRows(request), add = addsToParameterGradient(request, 1)](std::byte*) {
-        sumOfRows(dy, rows, columns, gradient, add);
-    });
+    form->add([=, rows = featureRows(request), add = addsToParameterGradient(request, 1)](
+                  std::byte*) { sumOfRows(dy, rows, columns, gradient, add); });
     return form;
 }
 

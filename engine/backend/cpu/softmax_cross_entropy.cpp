@@ -6,13 +6,14 @@
 // not depend on the number of threads.
 #include "engine/backend/cpu/kernels.h"
 
+#include "engine/backend/cpu/fast_math.h"
 #include "engine/backend/cpu/loops.h"
 #include "engine/backend/kernel_request.h"
 #include "engine/base/check.h"
 #include "engine/base/multiversion.h"
 #include "engine/base/parallel.h"
 
-#include <bit>
+#include <algorithm>
 #include <cmath>
 
 namespace trainyard::engine::cpu {
@@ -20,29 +21,6 @@ namespace trainyard::engine::cpu {
 namespace {
 
 constexpr std::int64_t kLanes = 16;
-
-/// exp(x) for x <= 0, about one unit in the last place; NaN stays NaN. As in Cephes' expf (S. L.
-/// Moshier, "Methods and programs for mathematical functions", 1989): x = n log 2 + r, |r| <= log 2
-/// / 2, exp(x) = 2^n (1 + r + r^2 P(r)).
-[[gnu::always_inline]] inline float exponential(float x) {
-    // Adding and subtracting 1.5 * 2^23 rounds to a whole number, which is left in the lowest bits.
-    constexpr float kRound = 12582912.0F;
-    const float clamped = x > -87.0F ? x : -87.0F; // exp(-87) is not yet subnormal
-    const float shifted = clamped * 1.44269504088896341F + kRound;
-    const float n = shifted - kRound;
-    const float r = (clamped - n * 0.693359375F) + n * 2.12194440e-4F;
-    float p = 1.9875691500e-4F;
-    p = p * r + 1.3981999507e-3F;
-    p = p * r + 8.3334519073e-3F;
-    p = p * r + 4.1665795894e-2F;
-    p = p * r + 1.6666665459e-1F;
-    p = p * r + 5.0000001201e-1F;
-    const float mantissa = p * (r * r) + r + 1.0F;
-    const std::uint32_t exponent = (std::bit_cast<std::uint32_t>(shifted) + 127U) << 23;
-    const float value = mantissa * std::bit_cast<float>(exponent);
-    const float cut = x > -87.0F ? value : 0.0F;
-    return x == x ? cut : x;
-}
 
 struct RowSum {
     float largest = 0;
@@ -67,42 +45,82 @@ RowSum sumOfRow(const float* __restrict logits, std::int64_t classes) {
     return row;
 }
 
-/// gradient = (softmax(logits) - onehot(label)) / globalRows, or += it.
+struct Smoothing {
+    double own;   ///< target of the label
+    double other; ///< target of every other class
+};
+
+/// gradient = (softmax(logits) - target) / divisor, or += it.
 TRAINYARD_MULTIVERSION
 void gradientOfRow(const float* __restrict logits, std::int64_t classes, RowSum row,
-                   std::int64_t label, double globalRows, bool add, float* __restrict gradient) {
-    const auto scale = static_cast<float>(1.0 / (row.sum * globalRows));
+                   std::int64_t label, Smoothing target, double divisor, bool add,
+                   float* __restrict gradient) {
+    const auto scale = static_cast<float>(1.0 / (row.sum * divisor));
+    const auto other = static_cast<float>(target.other / divisor);
     // The label's element apart: there two numbers near each other are subtracted, in fp64.
     const double probability =
         static_cast<double>(exponential(logits[label] - row.largest)) / row.sum;
     const float before = gradient[label];
     if (add)
         for (std::int64_t c = 0; c < classes; ++c)
-            gradient[c] += exponential(logits[c] - row.largest) * scale;
+            gradient[c] += exponential(logits[c] - row.largest) * scale - other;
     else
         for (std::int64_t c = 0; c < classes; ++c)
-            gradient[c] = exponential(logits[c] - row.largest) * scale;
-    const auto own = static_cast<float>((probability - 1.0) / globalRows);
+            gradient[c] = exponential(logits[c] - row.largest) * scale - other;
+    const auto own = static_cast<float>((probability - target.own) / divisor);
     gradient[label] = add ? before + own : own;
+}
+
+/// Scores that come before the label's: larger ones, and equal ones of earlier classes.
+TRAINYARD_MULTIVERSION
+std::int32_t placeOf(const float* __restrict logits, std::int64_t classes, std::int64_t label) {
+    const float own = logits[label];
+    std::int32_t before = 0;
+    for (std::int64_t c = 0; c < label; ++c)
+        before += logits[c] >= own ? 1 : 0;
+    for (std::int64_t c = label + 1; c < classes; ++c)
+        before += logits[c] > own ? 1 : 0;
+    return before;
+}
+
+TRAINYARD_MULTIVERSION
+double sumOf(const float* __restrict values, std::int64_t count) {
+    double lanes[kLanes] = {};
+    std::int64_t i = 0;
+    for (; i + kLanes <= count; i += kLanes)
+        for (std::int64_t l = 0; l < kLanes; ++l)
+            lanes[l] += static_cast<double>(values[i + l]);
+    for (; i < count; ++i)
+        lanes[i % kLanes] += static_cast<double>(values[i]);
+    double sum = 0;
+    for (const double lane : lanes)
+        sum += lane;
+    return sum;
 }
 
 class SoftmaxCrossEntropy : public Kernel {
 public:
     SoftmaxCrossEntropy(const KernelRequest& request, Workspace& workspace)
         : m_logits(dataOf<float>(request.inputs[0])), m_labels(request.labels),
-          m_rows(request.rows), m_classes(request.inputs[0].shape[0]), m_workspace(workspace) {
+          m_rows(featureRows(request)), m_classes(request.inputs[0].shape.back()),
+          m_rowsOfSample(request.rows > 0 ? m_rows / request.rows : 1), m_workspace(workspace) {
+        const auto& a = std::get<graph::CrossEntropyAttributes>(request.attributes);
+        m_ignored = a.ignoredLabel;
+        m_spread = a.labelSmoothing / static_cast<double>(m_classes);
+        m_smoothing = a.labelSmoothing;
         if (request.direction == Direction::Backward) {
             m_gradient = dataOf<float>(request.inputGradients[0]);
             m_add = addsToInputGradient(request);
         } else {
             m_sums = request.lossSums;
+            m_confusion = request.confusion;
             m_workspace.reserve(static_cast<std::size_t>(m_rows) * sizeof(RowLoss));
         }
     }
 
     void run(const StepContext& context) override {
         for (std::int64_t row = 0; row < m_rows; ++row)
-            TRAINYARD_CHECK_MSG(m_labels[row] >= 0 && m_labels[row] < m_classes,
+            TRAINYARD_CHECK_MSG(counts(m_labels[row]) ? m_labels[row] < m_classes : true,
                                 describePair(m_labels[row], m_classes));
         if (m_gradient)
             writeGradients(context.globalRows);
@@ -113,8 +131,11 @@ public:
 private:
     struct RowLoss {
         double loss;
-        double correct;
+        std::int32_t place; ///< -1: ignored
+        std::int32_t prediction;
     };
+
+    bool counts(std::int32_t label) const { return label >= 0 && label != m_ignored; }
 
     template <class Function>
     void forEachRow(const Function& f) const {
@@ -125,39 +146,69 @@ private:
                     });
     }
 
+    RowLoss lossOfRow(const float* logits, std::int32_t label) const {
+        if (!counts(label))
+            return {0, -1, 0};
+        const RowSum sum = sumOfRow(logits, m_classes);
+        const double logSum = std::log(sum.sum) + static_cast<double>(sum.largest);
+        const double own = static_cast<double>(logits[label]);
+        double loss = (1 - m_smoothing) * (logSum - own);
+        if (m_smoothing > 0)
+            loss += m_smoothing * logSum - m_spread * sumOf(logits, m_classes);
+        // Nothing comes before a score that is no number, but it is no prediction either.
+        const bool known = logits[label] == logits[label];
+        const std::int32_t place =
+            known ? placeOf(logits, m_classes, label) : static_cast<std::int32_t>(m_classes);
+        return {loss, place, m_confusion ? predictionOf(logits) : 0};
+    }
+
+    std::int32_t predictionOf(const float* logits) const {
+        return static_cast<std::int32_t>(std::max_element(logits, logits + m_classes) - logits);
+    }
+
     void addLosses() {
         auto* losses = reinterpret_cast<RowLoss*>(m_workspace.data());
-        forEachRow([&](std::int64_t row, const float* logits, std::int64_t label) {
-            const RowSum sum = sumOfRow(logits, m_classes);
-            const double own = static_cast<double>(logits[label]);
-            // The first of the largest logits is the prediction.
-            bool correct = logits[label] == sum.largest;
-            for (std::int64_t c = 0; c < label && correct; ++c)
-                correct = logits[c] != sum.largest;
-            losses[row] = {std::log(sum.sum) + (static_cast<double>(sum.largest) - own),
-                           correct ? 1.0 : 0.0};
+        forEachRow([&](std::int64_t row, const float* logits, std::int32_t label) {
+            losses[row] = lossOfRow(logits, label);
         });
         for (std::int64_t row = 0; row < m_rows; ++row) {
-            m_sums[0] += losses[row].loss;
-            m_sums[1] += losses[row].correct;
+            if (losses[row].place < 0)
+                continue;
+            m_sums[kLoss] += losses[row].loss;
+            m_sums[kCounted] += 1;
+            m_sums[kCorrect] += losses[row].place == 0 ? 1 : 0;
+            m_sums[kCorrectTop5] += losses[row].place < 5 ? 1 : 0;
+            if (m_confusion)
+                ++m_confusion[m_labels[row] * m_classes + losses[row].prediction];
         }
     }
 
     void writeGradients(std::int64_t globalRows) {
         TRAINYARD_CHECK_MSG(globalRows > 0, describePair(globalRows, 0));
-        forEachRow([&](std::int64_t row, const float* logits, std::int64_t label) {
-            gradientOfRow(logits, m_classes, sumOfRow(logits, m_classes), label,
-                          static_cast<double>(globalRows), m_add, m_gradient + row * m_classes);
+        const double divisor = static_cast<double>(globalRows * m_rowsOfSample);
+        const Smoothing target{1 - m_smoothing + m_spread, m_spread};
+        forEachRow([&](std::int64_t row, const float* logits, std::int32_t label) {
+            float* gradient = m_gradient + row * m_classes;
+            if (counts(label))
+                gradientOfRow(logits, m_classes, sumOfRow(logits, m_classes), label, target,
+                              divisor, m_add, gradient);
+            else if (!m_add)
+                std::fill_n(gradient, m_classes, 0.0F);
         });
     }
 
     const float* m_logits;
     const std::int32_t* m_labels;
     std::int64_t m_rows, m_classes;
+    std::int64_t m_rowsOfSample; ///< positions of a sequence
+    std::int64_t m_ignored = -1;
+    double m_smoothing = 0;
+    double m_spread = 0; ///< the smoothed share of one class
     Workspace& m_workspace;
     float* m_gradient = nullptr;
     bool m_add = false;
     double* m_sums = nullptr;
+    std::int64_t* m_confusion = nullptr;
 };
 
 } // namespace
