@@ -4,6 +4,7 @@
 
 #include "engine/base/check.h"
 
+#include <algorithm>
 #include <string>
 
 namespace trainyard::engine {
@@ -268,6 +269,14 @@ std::int64_t storedElements(const Operand& operand, std::int64_t rows) {
 
 bool wantsInputGradient(const KernelRequest& request, std::size_t input) {
     return input < request.inputGradients.size() && request.inputGradients[input].data != nullptr;
+}
+
+bool wantsAnyGradient(const KernelRequest& request) {
+    const auto wanted = [](const Operand& gradient) {
+        return gradient.data != nullptr;
+    };
+    return std::ranges::any_of(request.inputGradients, wanted) ||
+           std::ranges::any_of(request.parameterGradients, wanted);
 }
 
 bool wantsParameterGradient(const KernelRequest& request, std::size_t parameter) {

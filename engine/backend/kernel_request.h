@@ -28,6 +28,7 @@ std::int64_t storedElements(const Operand& operand, std::int64_t rows);
 
 /// Empty lists and null data are both "not wanted".
 bool wantsInputGradient(const KernelRequest& request, std::size_t input = 0);
+bool wantsAnyGradient(const KernelRequest& request);
 bool wantsParameterGradient(const KernelRequest& request, std::size_t parameter);
 bool addsToInputGradient(const KernelRequest& request, std::size_t input = 0);
 bool addsToParameterGradient(const KernelRequest& request, std::size_t parameter);

@@ -48,7 +48,7 @@ public:
         if (request.rows == 0)
             return cpu::makeZeroRows(request);
         const bool backward = request.direction == Direction::Backward;
-        if (backward && !wantsInputGradient(request) && request.parameterGradients.empty())
+        if (backward && !wantsAnyGradient(request))
             return cpu::makeNothing();
         return make(request);
     }
@@ -72,6 +72,28 @@ private:
             return cpu::makeDropout(request);
         case OperationKind::SoftmaxCrossEntropy:
             return cpu::makeSoftmaxCrossEntropy(request, m_context);
+        case OperationKind::GlobalAveragePool:
+            return cpu::makeGlobalPool(request);
+        case OperationKind::BatchNorm:
+            return cpu::makeBatchNorm(request);
+        case OperationKind::LayerNorm:
+        case OperationKind::RmsNorm:
+            return cpu::makeRowNorm(request);
+        case OperationKind::Embedding:
+            return cpu::makeEmbedding(request);
+        case OperationKind::PositionEmbedding:
+            return cpu::makePositionEmbedding(request);
+        case OperationKind::Attention:
+            return cpu::makeAttention(request, m_context);
+        case OperationKind::Gelu:
+        case OperationKind::Silu:
+        case OperationKind::Tanh:
+        case OperationKind::Sigmoid:
+            return cpu::makeActivation(request);
+        case OperationKind::Add:
+            if (cpu::sameLayouts(request))
+                return cpu::makeAdd(request);
+            break;
         default:
             break;
         }

@@ -256,6 +256,10 @@ private:
 class ZeroRows : public Kernel {
 public:
     explicit ZeroRows(const KernelRequest& request) {
+        if (request.phase == plan::Phase::Collect) {
+            m_statistics = request.statistics;
+            m_statisticsCount = 2 * request.inputs[0].shape[0] + 1;
+        }
         if (request.direction != Direction::Backward)
             return;
         for (std::size_t i = 0; i < request.parameterGradients.size(); ++i)
@@ -264,12 +268,16 @@ public:
     }
 
     void run(const StepContext&) override {
+        if (m_statistics)
+            std::fill_n(m_statistics, m_statisticsCount, 0.0);
         for (const Operand& gradient : m_gradients)
             std::fill_n(dataOf<float>(gradient), elementCount(gradient.shape), 0.0F);
     }
 
 private:
     std::vector<Operand> m_gradients;
+    double* m_statistics = nullptr;
+    std::int64_t m_statisticsCount = 0;
 };
 
 class Nothing : public Kernel {

@@ -17,9 +17,20 @@ std::unique_ptr<Kernel> makeMaxPool(const KernelRequest& request);
 std::unique_ptr<Kernel> makeRelu(const KernelRequest& request);
 std::unique_ptr<Kernel> makeReshape(const KernelRequest& request);
 std::unique_ptr<Kernel> makeDropout(const KernelRequest& request);
+std::unique_ptr<Kernel> makeGlobalPool(const KernelRequest& request);
+std::unique_ptr<Kernel> makeBatchNorm(const KernelRequest& request);
+std::unique_ptr<Kernel> makeRowNorm(const KernelRequest& request);
+std::unique_ptr<Kernel> makeEmbedding(const KernelRequest& request);
+std::unique_ptr<Kernel> makePositionEmbedding(const KernelRequest& request);
+std::unique_ptr<Kernel> makeAttention(const KernelRequest& request, Context& context);
+/// gelu, silu, tanh, sigmoid.
+std::unique_ptr<Kernel> makeActivation(const KernelRequest& request);
+/// All inputs lie in the output's layout.
+std::unique_ptr<Kernel> makeAdd(const KernelRequest& request);
+bool sameLayouts(const KernelRequest& request);
 std::unique_ptr<Kernel> makeSoftmaxCrossEntropy(const KernelRequest& request, Context& context);
 
-/// Rows 0: zeroes the parameter gradients that are not added to.
+/// Rows 0: zeroes the parameter gradients that are not added to, and statistics to be summed up.
 std::unique_ptr<Kernel> makeZeroRows(const KernelRequest& request);
 /// Nothing is wanted.
 std::unique_ptr<Kernel> makeNothing();

@@ -6,6 +6,7 @@
 // columns.
 #pragma once
 
+#include "engine/backend/backend.h"
 #include "engine/base/tensor_type.h"
 
 #include <cstdint>
@@ -32,5 +33,8 @@ void blockedToPlain(const float* blocked, float* plain, std::int64_t rows, const
                     bool add);
 void plainToBlocked(const float* plain, float* blocked, std::int64_t rows, const Shape& shape,
                     bool add);
+
+/// Zeroes the channels of a blocked picture that only fill its last block.
+void clearPadding(const Operand& picture, std::int64_t rows);
 
 } // namespace trainyard::engine::cpu

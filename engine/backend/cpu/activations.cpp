@@ -1,0 +1,188 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// gelu, silu, tanh and sigmoid. Memory is walked as it lies; the padding of blocked pictures is set
+// back to zero where the function of zero is not zero (sigmoid).
+#include "engine/backend/cpu/kernels.h"
+
+#include "engine/backend/cpu/fast_math.h"
+#include "engine/backend/cpu/loops.h"
+#include "engine/backend/kernel_request.h"
+#include "engine/base/multiversion.h"
+#include "engine/base/parallel.h"
+
+namespace trainyard::engine::cpu {
+
+namespace {
+
+constexpr float kInverseRoot2 = 0.70710678118654752F;
+constexpr float kInverseRoot2Pi = 0.39894228040143268F;
+// Hendrycks and Gimpel, "Gaussian error linear units", 2016: x / 2 (1 + tanh(c (x + b x³))).
+constexpr float kTanhScale = 0.79788456080286536F; ///< sqrt(2 / pi)
+constexpr float kTanhCubic = 0.044715F;
+
+/// Normal distribution function.
+[[gnu::always_inline]] inline float normalBelow(float x) {
+    return 0.5F * complementaryError(-x * kInverseRoot2);
+}
+
+struct GeluErf {
+    [[gnu::always_inline]] static float value(float x) { return x * normalBelow(x); }
+    [[gnu::always_inline]] static float slope(float x) {
+        const float square = x * x * -0.5F;
+        return normalBelow(x) + x * (kInverseRoot2Pi * exponential(square));
+    }
+};
+
+struct GeluTanh {
+    // tanh(u) = 2 logistic(2u) - 1, so gelu = x logistic(2u).
+    [[gnu::always_inline]] static float inner(float x) {
+        return 2 * kTanhScale * (x + kTanhCubic * (x * x * x));
+    }
+    [[gnu::always_inline]] static float value(float x) { return x * logistic(inner(x)); }
+    [[gnu::always_inline]] static float slope(float x) {
+        const float s = logistic(inner(x));
+        const float innerSlope = 2 * kTanhScale * (1 + 3 * kTanhCubic * (x * x));
+        return s + x * (s * (1 - s) * innerSlope);
+    }
+};
+
+struct SiluFunction {
+    [[gnu::always_inline]] static float value(float x) { return x * logistic(x); }
+    [[gnu::always_inline]] static float slope(float x) {
+        const float s = logistic(x);
+        return s + x * (s * (1 - s));
+    }
+};
+
+// The slopes of these two come from the output y.
+struct TanhFunction {
+    [[gnu::always_inline]] static float value(float x) { return hyperbolicTangent(x); }
+    [[gnu::always_inline]] static float slope(float y) { return 1 - y * y; }
+};
+
+struct SigmoidFunction {
+    [[gnu::always_inline]] static float value(float x) { return logistic(x); }
+    [[gnu::always_inline]] static float slope(float y) { return y * (1 - y); }
+};
+
+template <class F>
+[[gnu::always_inline]] inline void valuesLoop(const float* x, float* y, std::int64_t count) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i)
+        y[i] = F::value(x[i]);
+}
+
+/// dx = dy * slope(at), or += it. dx may be dy.
+template <class F>
+[[gnu::always_inline]] inline void slopesLoop(const float* at, const float* dy, float* dx,
+                                              std::int64_t count, bool add) {
+    if (add) {
+#pragma GCC ivdep
+        for (std::int64_t i = 0; i < count; ++i)
+            dx[i] += dy[i] * F::slope(at[i]);
+    } else {
+#pragma GCC ivdep
+        for (std::int64_t i = 0; i < count; ++i)
+            dx[i] = dy[i] * F::slope(at[i]);
+    }
+}
+
+using Values = void (*)(const float*, float*, std::int64_t);
+using Slopes = void (*)(const float*, const float*, float*, std::int64_t, bool);
+
+// target_clones does not go with templates: one plain function for each.
+#define TRAINYARD_ACTIVATION(name, Function)                                                       \
+    TRAINYARD_MULTIVERSION void name##Values(const float* x, float* y, std::int64_t count) {       \
+        valuesLoop<Function>(x, y, count);                                                         \
+    }                                                                                              \
+    TRAINYARD_MULTIVERSION void name##Slopes(const float* at, const float* dy, float* dx,          \
+                                             std::int64_t count, bool add) {                       \
+        slopesLoop<Function>(at, dy, dx, count, add);                                              \
+    }
+
+TRAINYARD_ACTIVATION(geluErf, GeluErf)
+TRAINYARD_ACTIVATION(geluTanh, GeluTanh)
+TRAINYARD_ACTIVATION(silu, SiluFunction)
+TRAINYARD_ACTIVATION(tanh, TanhFunction)
+TRAINYARD_ACTIVATION(sigmoid, SigmoidFunction)
+#undef TRAINYARD_ACTIVATION
+
+struct Functions {
+    Values values;
+    Slopes slopes;
+};
+
+Functions functionsOf(const KernelRequest& request) {
+    switch (request.kind) {
+    case graph::OperationKind::Gelu:
+        return std::get<graph::GeluAttributes>(request.attributes).tanh
+                   ? Functions{geluTanhValues, geluTanhSlopes}
+                   : Functions{geluErfValues, geluErfSlopes};
+    case graph::OperationKind::Silu:
+        return {siluValues, siluSlopes};
+    case graph::OperationKind::Tanh:
+        return {tanhValues, tanhSlopes};
+    default:
+        TRAINYARD_CHECK(request.kind == graph::OperationKind::Sigmoid);
+        return {sigmoidValues, sigmoidSlopes};
+    }
+}
+
+class ActivationForward : public Kernel {
+public:
+    explicit ActivationForward(const KernelRequest& request)
+        : m_values(functionsOf(request).values), m_x(dataOf<float>(request.inputs[0])),
+          m_y(dataOf<float>(request.outputs[0])), m_output(request.outputs[0]),
+          m_rows(request.rows), m_count(storedElements(request.inputs[0], request.rows)) {}
+
+    void run(const StepContext&) override {
+        // A value costs about ten times what moving it does.
+        parallelFor(m_count, kGrain / 8, kLine, [this](std::int64_t first, std::int64_t last) {
+            m_values(m_x + first, m_y + first, last - first);
+        });
+        clearPadding(m_output, m_rows);
+    }
+
+private:
+    Values m_values;
+    const float* m_x;
+    float* m_y;
+    Operand m_output;
+    std::int64_t m_rows, m_count;
+};
+
+class ActivationBackward : public Kernel {
+public:
+    explicit ActivationBackward(const KernelRequest& request)
+        : m_slopes(functionsOf(request).slopes), m_dy(dataOf<float>(request.outputGradients[0])),
+          m_dx(dataOf<float>(request.inputGradients[0])), m_add(addsToInputGradient(request)),
+          m_count(storedElements(request.inputs[0], request.rows)) {
+        const bool output = graph::traits(request.kind).readsOutput;
+        m_at = dataOf<float>(output ? request.outputs[0] : request.inputs[0]);
+    }
+
+    void run(const StepContext&) override {
+        parallelFor(m_count, kGrain / 8, kLine, [this](std::int64_t first, std::int64_t last) {
+            m_slopes(m_at + first, m_dy + first, m_dx + first, last - first, m_add);
+        });
+    }
+
+private:
+    Slopes m_slopes;
+    const float* m_at;
+    const float* m_dy;
+    float* m_dx;
+    bool m_add;
+    std::int64_t m_count;
+};
+
+} // namespace
+
+std::unique_ptr<Kernel> makeActivation(const KernelRequest& request) {
+    if (request.direction == Direction::Backward)
+        return std::make_unique<ActivationBackward>(request);
+    return std::make_unique<ActivationForward>(request);
+}
+
+} // namespace trainyard::engine::cpu

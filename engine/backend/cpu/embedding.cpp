@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Embeddings of indices and of positions.
+#include "engine/backend/cpu/kernels.h"
+
+#include "engine/backend/cpu/loops.h"
+#include "engine/backend/kernel_request.h"
+#include "engine/base/check.h"
+#include "engine/base/multiversion.h"
+#include "engine/base/parallel.h"
+
+#include <algorithm>
+
+namespace trainyard::engine::cpu {
+
+namespace {
+
+TRAINYARD_MULTIVERSION
+void addRange(const float* __restrict from, float* __restrict to, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i)
+        to[i] += from[i];
+}
+
+class Embedding : public Kernel {
+public:
+    explicit Embedding(const KernelRequest& request)
+        : m_request(request),
+          m_attributes(std::get<graph::EmbeddingAttributes>(request.attributes)),
+          m_indices(static_cast<const std::int32_t*>(request.inputs[0].data)),
+          m_count(request.rows * elementCount(request.inputs[0].shape)) {}
+
+    void run(const StepContext&) override {
+        if (m_request.direction == Direction::Backward) {
+            addGradients();
+            return;
+        }
+        const float* weight = dataOf<float>(m_request.parameters[0]);
+        float* y = dataOf<float>(m_request.outputs[0]);
+        const std::int64_t width = m_attributes.features;
+        for (std::int64_t i = 0; i < m_count; ++i) {
+            const std::int64_t index = m_indices[i];
+            TRAINYARD_CHECK_MSG(index >= 0 && index < m_attributes.vocabulary,
+                                describePair(index, m_attributes.vocabulary));
+            std::copy_n(weight + index * width, width, y + i * width);
+        }
+    }
+
+private:
+    /// In the order of the positions, so that sums are the same every time; threads share columns.
+    void addGradients() {
+        if (!wantsParameterGradient(m_request, 0))
+            return;
+        float* gradient = dataOf<float>(m_request.parameterGradients[0]);
+        const float* dy = dataOf<float>(m_request.outputGradients[0]);
+        const std::int64_t width = m_attributes.features;
+        if (!addsToParameterGradient(m_request, 0))
+            std::fill_n(gradient, m_attributes.vocabulary * width, 0.0F);
+        parallelFor(width, m_count * width < kGrain ? width + 1 : 0, kLine,
+                    [&](std::int64_t first, std::int64_t last) {
+                        for (std::int64_t i = 0; i < m_count; ++i)
+                            addRange(dy + i * width + first,
+                                     gradient + m_indices[i] * width + first, last - first);
+                    });
+    }
+
+    KernelRequest m_request;
+    graph::EmbeddingAttributes m_attributes;
+    const std::int32_t* m_indices;
+    std::int64_t m_count;
+};
+
+class PositionEmbedding : public Kernel {
+public:
+    explicit PositionEmbedding(const KernelRequest& request)
+        : m_request(request), m_elements(elementCount(request.inputs[0].shape)) {}
+
+    void run(const StepContext&) override {
+        if (m_request.direction == Direction::Backward)
+            writeGradients();
+        else
+            addPositions();
+    }
+
+private:
+    void addPositions() {
+        const float* x = dataOf<float>(m_request.inputs[0]);
+        float* y = dataOf<float>(m_request.outputs[0]);
+        if (x != y)
+            copy(x, y, m_request.rows * m_elements, false);
+        for (std::int64_t row = 0; row < m_request.rows; ++row)
+            addRange(dataOf<float>(m_request.parameters[0]), y + row * m_elements, m_elements);
+    }
+
+    void writeGradients() {
+        const float* dy = dataOf<float>(m_request.outputGradients[0]);
+        if (wantsParameterGradient(m_request, 0))
+            sumOfRows(dy, m_request.rows, m_elements,
+                      dataOf<float>(m_request.parameterGradients[0]),
+                      addsToParameterGradient(m_request, 0));
+        if (wantsInputGradient(m_request))
+            copy(dy, dataOf<float>(m_request.inputGradients[0]), m_request.rows * m_elements,
+                 addsToInputGradient(m_request));
+    }
+
+    KernelRequest m_request;
+    std::int64_t m_elements;
+};
+
+} // namespace
+
+std::unique_ptr<Kernel> makeEmbedding(const KernelRequest& request) {
+    return std::make_unique<Embedding>(request);
+}
+
+std::unique_ptr<Kernel> makePositionEmbedding(const KernelRequest& request) {
+    return std::make_unique<PositionEmbedding>(request);
+}
+
+} // namespace trainyard::engine::cpu
