@@ -145,7 +145,7 @@ using OperationAttributes =
 struct OperationTraits {
     bool readsInput = false;    ///< the forward inputs
     bool readsOutput = false;   ///< the forward output
-    bool mayRunInPlace = false; ///< output may take the place of the input, forward and backward
+    bool mayRunInPlace = false; ///< output may take the place of an input, forward and backward
     /// Any number of inputs from two on; else exactly one.
     bool manyInputs = false;
     /// Keeps the shape and the layout of its first input.

@@ -191,8 +191,8 @@ private:
         return operation.kind == graph::OperationKind::Reshape && keepsLayout(operation);
     }
 
-    bool keepsLayout(const Operation& operation) const {
-        return m_graph.values[at(operation.inputs.front())].layout ==
+    bool keepsLayout(const Operation& operation, std::size_t input = 0) const {
+        return m_graph.values[at(operation.inputs[input])].layout ==
                m_graph.values[at(operation.outputs.front())].layout;
     }
 
@@ -212,15 +212,15 @@ private:
         return same;
     }
 
-    /// The forward result may overwrite the input: nobody else reads these bytes, now or in
+    /// The forward result may overwrite this input: nobody else reads these bytes, now or in
     /// backward.
-    bool runsInPlace(OperationId id) const {
+    bool runsInPlace(OperationId id, std::size_t input) const {
         const Operation& operation = m_graph.operations[at(id)];
-        if (!graph::traits(operation.kind).mayRunInPlace || !keepsLayout(operation))
+        if (!graph::traits(operation.kind).mayRunInPlace || !keepsLayout(operation, input))
             return false;
         if (isSameBytes(operation))
             return true;
-        const std::vector<ValueId> same = valuesInPlaceOf(operation.inputs.front());
+        const std::vector<ValueId> same = valuesInPlaceOf(operation.inputs[input]);
         return std::all_of(same.begin(), same.end(), [&](ValueId value) {
             const graph::ValueInfo& info = m_graph.values[at(value)];
             if (info.producer < 0)
@@ -235,12 +235,22 @@ private:
         });
     }
 
-    /// Backward may overwrite the output's gradient with the input's.
-    bool gradientInPlace(const Operation& operation) const {
-        if (!graph::traits(operation.kind).mayRunInPlace || operation.outputs.empty())
+    /// Backward may overwrite the output's gradient with this input's.
+    bool gradientInPlace(OperationId id, std::size_t input) const {
+        const Operation& operation = m_graph.operations[at(id)];
+        if (!training() || !graph::traits(operation.kind).mayRunInPlace)
             return false;
-        return keepsLayout(operation) &&
-               m_graph.values[at(operation.inputs.front())].consumers.size() == 1;
+        return keepsLayout(operation, input) &&
+               m_graph.values[at(operation.inputs[input])].consumers.size() == 1;
+    }
+
+    /// The first input for which `may` holds; -1: none.
+    ValueId firstInput(OperationId id, bool (Compiler::*may)(OperationId, std::size_t) const) const {
+        const Operation& operation = m_graph.operations[at(id)];
+        for (std::size_t i = 0; i < operation.inputs.size(); ++i)
+            if ((this->*may)(id, i))
+                return operation.inputs[i];
+        return -1;
     }
 
     void placeBuffers() {
@@ -253,12 +263,12 @@ private:
             const Operation& operation = m_graph.operations[i];
             if (operation.outputs.empty())
                 continue;
-            const std::size_t in = at(operation.inputs.front());
+            const auto id = static_cast<OperationId>(i);
             const std::size_t out = at(operation.outputs.front());
-            if (runsInPlace(static_cast<OperationId>(i)))
-                m_buffers.join(out, in);
-            if (training() && gradientInPlace(operation))
-                m_buffers.join(m_values + in, m_values + out);
+            if (const ValueId in = firstInput(id, &Compiler::runsInPlace); in >= 0)
+                m_buffers.join(out, at(in));
+            if (const ValueId in = firstInput(id, &Compiler::gradientInPlace); in >= 0)
+                m_buffers.join(m_values + at(in), m_values + out);
         }
         for (std::size_t i = 0; i < m_values; ++i) {
             m_buffers.setBytes(i, valueBytes(static_cast<ValueId>(i)));
