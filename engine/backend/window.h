@@ -18,10 +18,11 @@ struct Window {
     std::int64_t kernelHeight = 0, kernelWidth = 0;
     std::int64_t strideHeight = 0, strideWidth = 0;
     std::int64_t paddingHeight = 0, paddingWidth = 0;
+    std::int64_t dilationHeight = 1, dilationWidth = 1;
 
     std::int64_t inPlane() const { return inHeight * inWidth; }
     std::int64_t outPlane() const { return outHeight * outWidth; }
-    /// No input element lies in two windows.
+    /// No input element lies in two windows (of a pool: neighbouring elements).
     bool disjoint() const { return strideHeight >= kernelHeight && strideWidth >= kernelWidth; }
 };
 
@@ -40,16 +41,21 @@ inline Span covered(std::int64_t out, std::int64_t stride, std::int64_t padding,
 /// `attributes`: of a convolution or a pool. Shapes: {channels, height, width}.
 template <class Attributes>
 Window windowOf(const Attributes& attributes, const Shape& input, const Shape& output) {
-    return {.inHeight = input.at(1),
-            .inWidth = input.at(2),
-            .outHeight = output.at(1),
-            .outWidth = output.at(2),
-            .kernelHeight = attributes.kernelHeight,
-            .kernelWidth = attributes.kernelWidth,
-            .strideHeight = attributes.strideHeight,
-            .strideWidth = attributes.strideWidth,
-            .paddingHeight = attributes.paddingHeight,
-            .paddingWidth = attributes.paddingWidth};
+    Window window{.inHeight = input.at(1),
+                  .inWidth = input.at(2),
+                  .outHeight = output.at(1),
+                  .outWidth = output.at(2),
+                  .kernelHeight = attributes.kernelHeight,
+                  .kernelWidth = attributes.kernelWidth,
+                  .strideHeight = attributes.strideHeight,
+                  .strideWidth = attributes.strideWidth,
+                  .paddingHeight = attributes.paddingHeight,
+                  .paddingWidth = attributes.paddingWidth};
+    if constexpr (requires { attributes.dilationHeight; }) {
+        window.dilationHeight = attributes.dilationHeight;
+        window.dilationWidth = attributes.dilationWidth;
+    }
+    return window;
 }
 
 } // namespace trainyard::engine

@@ -93,12 +93,10 @@ private:
         case OperationKind::Add:
             if (cpu::sameLayouts(request))
                 return cpu::makeAdd(request);
-            break;
+            return cpu::makePlainFallback(request);
         default:
-            break;
+            return cpu::makePlainFallback(request);
         }
-        TRAINYARD_CHECK_MSG(false, "unknown kind of operation");
-        return nullptr;
     }
 
     std::thread::id m_owner;

@@ -30,6 +30,9 @@ std::unique_ptr<Kernel> makeAdd(const KernelRequest& request);
 bool sameLayouts(const KernelRequest& request);
 std::unique_ptr<Kernel> makeSoftmaxCrossEntropy(const KernelRequest& request, Context& context);
 
+/// The reference kernel for what has none of its own here.
+std::unique_ptr<Kernel> makePlainFallback(const KernelRequest& request);
+
 /// Rows 0: zeroes the parameter gradients that are not added to, and statistics to be summed up.
 std::unique_ptr<Kernel> makeZeroRows(const KernelRequest& request);
 /// Nothing is wanted.

@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Convolution as a matrix product per row. The windows of one picture are laid out as columns
-// {C * kh * kw, H' * W'} (padding is zero); with W {K, C * kh * kw} and y, dy {K, H' * W'}:
+// Convolution as a matrix product per row and group. The windows of one picture are laid out as
+// columns {C * kh * kw, H' * W'} (padding is zero); with W {K, C * kh * kw} and y, dy {K, H' * W'}:
 // y = W columns + b,  dW = dy columns',  db = sum over positions of dy,  dcolumns = W' dy, which is
-// added back to the places in the picture the columns came from.
+// added back to the places in the picture the columns came from. Groups cut C and K into equal
+// parts, each with products of its own.
 #include "engine/backend/reference/kernels.h"
 
 #include "engine/backend/kernel_request.h"
@@ -24,11 +25,13 @@ void forEachInsideElement(const Window& w, std::int64_t channels, const Function
         for (std::int64_t kh = 0; kh < w.kernelHeight; ++kh)
             for (std::int64_t kw = 0; kw < w.kernelWidth; ++kw, ++columnRow)
                 for (std::int64_t oh = 0; oh < w.outHeight; ++oh) {
-                    const std::int64_t h = oh * w.strideHeight - w.paddingHeight + kh;
+                    const std::int64_t h =
+                        oh * w.strideHeight - w.paddingHeight + kh * w.dilationHeight;
                     if (h < 0 || h >= w.inHeight)
                         continue;
                     for (std::int64_t ow = 0; ow < w.outWidth; ++ow) {
-                        const std::int64_t x = ow * w.strideWidth - w.paddingWidth + kw;
+                        const std::int64_t x =
+                            ow * w.strideWidth - w.paddingWidth + kw * w.dilationWidth;
                         if (x >= 0 && x < w.inWidth)
                             f((columnRow * w.outHeight + oh) * w.outWidth + ow,
                               (c * w.inHeight + h) * w.inWidth + x);
@@ -39,19 +42,42 @@ void forEachInsideElement(const Window& w, std::int64_t channels, const Function
 /// Sizes that both directions need.
 struct Sizes {
     Window window;
-    std::int64_t inChannels, outChannels, columnRows, inElements, outElements;
+    std::int64_t groups, inChannels, outChannels, inElements, outElements;
+    std::int64_t groupChannels; ///< that a group makes
+    std::int64_t columnRows;    ///< that a group reads
 
     explicit Sizes(const KernelRequest& request) {
         const auto& a = std::get<Conv2dAttributes>(request.attributes);
         window = windowOf(a, request.inputs[0].shape, request.outputs[0].shape);
+        groups = a.groups;
         inChannels = a.inChannels;
         outChannels = a.outChannels;
-        columnRows = a.inChannels * a.kernelHeight * a.kernelWidth;
         inElements = inChannels * window.inPlane();
         outElements = outChannels * window.outPlane();
+        groupChannels = outChannels / groups;
+        columnRows = inChannels / groups * a.kernelHeight * a.kernelWidth;
     }
-    std::int64_t columnElements() const { return columnRows * window.outPlane(); }
+    std::int64_t columnElements() const { return groups * columnRows * window.outPlane(); }
 };
+
+/// What belongs to one group in weights {K, C / groups * kh * kw}, columns and y or dy.
+template <class T>
+auto weightsOf(const Sizes& s, T* weight, std::int64_t group) {
+    return MatrixOver<T>(weight + group * s.groupChannels * s.columnRows, s.groupChannels,
+                         s.columnRows);
+}
+
+template <class T>
+auto columnsOf(const Sizes& s, T* columns, std::int64_t group) {
+    const std::int64_t positions = s.window.outPlane();
+    return MatrixOver<T>(columns + group * s.columnRows * positions, s.columnRows, positions);
+}
+
+template <class T>
+auto channelsOf(const Sizes& s, T* y, std::int64_t group) {
+    const std::int64_t positions = s.window.outPlane();
+    return MatrixOver<T>(y + group * s.groupChannels * positions, s.groupChannels, positions);
+}
 
 template <class T>
 void fillColumns(const Sizes& s, const T* picture, T* columns) {
@@ -70,18 +96,17 @@ public:
     }
 
     void run(const StepContext&) override {
-        const std::int64_t positions = m_sizes.window.outPlane();
         T* columns = reinterpret_cast<T*>(m_workspace.data());
-        const ConstMatrix<T> weight(dataOf<T>(m_request.parameters[0]), m_sizes.outChannels,
-                                    m_sizes.columnRows);
+        const T* weight = dataOf<T>(m_request.parameters[0]);
         for (std::int64_t row = 0; row < m_request.rows; ++row) {
             fillColumns(m_sizes, dataOf<T>(m_request.inputs[0]) + row * m_sizes.inElements,
                         columns);
-            Matrix<T> y(dataOf<T>(m_request.outputs[0]) + row * m_sizes.outElements,
-                        m_sizes.outChannels, positions);
-            y.noalias() = weight * ConstMatrix<T>(columns, m_sizes.columnRows, positions);
+            T* y = dataOf<T>(m_request.outputs[0]) + row * m_sizes.outElements;
+            for (std::int64_t g = 0; g < m_sizes.groups; ++g)
+                channelsOf(m_sizes, y, g).noalias() =
+                    weightsOf(m_sizes, weight, g) * columnsOf(m_sizes, columns, g);
             if (m_request.parameters.size() > 1)
-                y.colwise() +=
+                Matrix<T>(y, m_sizes.outChannels, m_sizes.window.outPlane()).colwise() +=
                     ColumnVector<T>(dataOf<T>(m_request.parameters[1]), m_sizes.outChannels);
         }
     }
@@ -104,8 +129,7 @@ public:
     void run(const StepContext&) override {
         startGradient(m_gradients.weight, m_sizes.outChannels * m_sizes.columnRows,
                       addsToParameterGradient(m_request, 0));
-        startGradient(m_gradients.bias, m_sizes.outChannels,
-                      addsToParameterGradient(m_request, 1));
+        startGradient(m_gradients.bias, m_sizes.outChannels, addsToParameterGradient(m_request, 1));
         for (std::int64_t row = 0; row < m_request.rows; ++row) {
             const T* dy = dataOf<T>(m_request.outputGradients[0]) + row * m_sizes.outElements;
             addParameterGradients(row, dy);
@@ -115,28 +139,27 @@ public:
     }
 
 private:
-    void addParameterGradients(std::int64_t row, const T* outputGradient) {
-        const std::int64_t positions = m_sizes.window.outPlane();
-        const ConstMatrix<T> dy(outputGradient, m_sizes.outChannels, positions);
+    void addParameterGradients(std::int64_t row, const T* dy) {
         if (m_gradients.weight) {
             T* columns = reinterpret_cast<T*>(m_workspace.data());
             fillColumns(m_sizes, dataOf<T>(m_request.inputs[0]) + row * m_sizes.inElements,
                         columns);
-            Matrix<T>(m_gradients.weight, m_sizes.outChannels, m_sizes.columnRows).noalias() +=
-                dy * ConstMatrix<T>(columns, m_sizes.columnRows, positions).transpose();
+            for (std::int64_t g = 0; g < m_sizes.groups; ++g)
+                weightsOf(m_sizes, m_gradients.weight, g).noalias() +=
+                    channelsOf(m_sizes, dy, g) * columnsOf(m_sizes, columns, g).transpose();
         }
         if (m_gradients.bias)
-            ColumnVector<T>(m_gradients.bias, m_sizes.outChannels) += dy.rowwise().sum();
+            ColumnVector<T>(m_gradients.bias, m_sizes.outChannels) +=
+                ConstMatrix<T>(dy, m_sizes.outChannels, m_sizes.window.outPlane()).rowwise().sum();
     }
 
-    void writeInputGradient(std::int64_t row, const T* outputGradient) {
-        const std::int64_t positions = m_sizes.window.outPlane();
+    void writeInputGradient(std::int64_t row, const T* dy) {
         T* columns = reinterpret_cast<T*>(m_workspace.data());
+        const T* weight = dataOf<T>(m_request.parameters[0]);
+        for (std::int64_t g = 0; g < m_sizes.groups; ++g)
+            columnsOf(m_sizes, columns, g).noalias() =
+                weightsOf(m_sizes, weight, g).transpose() * channelsOf(m_sizes, dy, g);
         T* dx = dataOf<T>(m_request.inputGradients[0]) + row * m_sizes.inElements;
-        const ConstMatrix<T> dy(outputGradient, m_sizes.outChannels, positions);
-        const ConstMatrix<T> weight(dataOf<T>(m_request.parameters[0]), m_sizes.outChannels,
-                                    m_sizes.columnRows);
-        Matrix<T>(columns, m_sizes.columnRows, positions).noalias() = weight.transpose() * dy;
         startGradient(dx, m_sizes.inElements, addsToInputGradient(m_request));
         forEachInsideElement(
             m_sizes.window, m_sizes.inChannels,

@@ -12,6 +12,7 @@
 #include <Eigen/Core>
 
 #include <memory>
+#include <type_traits>
 
 namespace trainyard::engine::reference {
 
@@ -22,19 +23,67 @@ std::unique_ptr<Kernel> makeConv2d(const KernelRequest& request, Workspace& work
 template <class T>
 std::unique_ptr<Kernel> makeMaxPool(const KernelRequest& request);
 template <class T>
+std::unique_ptr<Kernel> makeAveragePool(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeGlobalAveragePool(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeBatchNorm(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeLayerNorm(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeRmsNorm(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeEmbedding(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makePositionEmbedding(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeAttention(const KernelRequest& request);
+template <class T>
 std::unique_ptr<Kernel> makeRelu(const KernelRequest& request);
 template <class T>
-std::unique_ptr<Kernel> makeReshape(const KernelRequest& request);
+std::unique_ptr<Kernel> makeGelu(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeSilu(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeTanh(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeSigmoid(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeSoftmax(const KernelRequest& request);
 template <class T>
 std::unique_ptr<Kernel> makeDropout(const KernelRequest& request);
 template <class T>
+std::unique_ptr<Kernel> makeAdd(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeMultiply(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeConcat(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeReshape(const KernelRequest& request);
+template <class T>
 std::unique_ptr<Kernel> makeSoftmaxCrossEntropy(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeBinaryCrossEntropy(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeMeanSquaredError(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeMeanAbsoluteError(const KernelRequest& request);
+template <class T>
+std::unique_ptr<Kernel> makeHuber(const KernelRequest& request);
+
+/// The kernel of the request's kind.
+template <class T>
+std::unique_ptr<Kernel> makeKernel(const KernelRequest& request, Workspace& workspace);
 
 template <class T>
 using Matrix = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
 template <class T>
 using ConstMatrix =
     Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
+/// A Matrix or a ConstMatrix.
+template <class T>
+using MatrixOver = std::conditional_t<std::is_const_v<T>, ConstMatrix<std::remove_const_t<T>>,
+                                      Matrix<std::remove_const_t<T>>>;
 template <class T>
 using RowVector = Eigen::Map<Eigen::Matrix<T, 1, Eigen::Dynamic>>;
 template <class T>
@@ -53,5 +102,12 @@ ParameterGradients<T> parameterGradients(const KernelRequest& request);
 /// Zeroes `count` elements unless they are to be added to.
 template <class T>
 void startGradient(T* gradient, std::int64_t count, bool add);
+
+/// to[i] = f(i), or added to it.
+template <class T, class Function>
+void write(T* to, std::int64_t count, bool add, const Function& f) {
+    for (std::int64_t i = 0; i < count; ++i)
+        to[i] = add ? to[i] + f(i) : f(i);
+}
 
 } // namespace trainyard::engine::reference

@@ -8,9 +8,78 @@
 
 namespace trainyard::engine {
 
-namespace {
-
 using graph::OperationKind;
+
+namespace reference {
+
+template <class T>
+std::unique_ptr<Kernel> makeKernel(const KernelRequest& request, Workspace& workspace) {
+    switch (request.kind) {
+    case OperationKind::Linear:
+        return makeLinear<T>(request);
+    case OperationKind::Conv2d:
+        return makeConv2d<T>(request, workspace);
+    case OperationKind::MaxPool:
+        return makeMaxPool<T>(request);
+    case OperationKind::AveragePool:
+        return makeAveragePool<T>(request);
+    case OperationKind::GlobalAveragePool:
+        return makeGlobalAveragePool<T>(request);
+    case OperationKind::BatchNorm:
+        return makeBatchNorm<T>(request);
+    case OperationKind::LayerNorm:
+        return makeLayerNorm<T>(request);
+    case OperationKind::RmsNorm:
+        return makeRmsNorm<T>(request);
+    case OperationKind::Embedding:
+        return makeEmbedding<T>(request);
+    case OperationKind::PositionEmbedding:
+        return makePositionEmbedding<T>(request);
+    case OperationKind::Attention:
+        return makeAttention<T>(request);
+    case OperationKind::Relu:
+        return makeRelu<T>(request);
+    case OperationKind::Gelu:
+        return makeGelu<T>(request);
+    case OperationKind::Silu:
+        return makeSilu<T>(request);
+    case OperationKind::Tanh:
+        return makeTanh<T>(request);
+    case OperationKind::Sigmoid:
+        return makeSigmoid<T>(request);
+    case OperationKind::Softmax:
+        return makeSoftmax<T>(request);
+    case OperationKind::Dropout:
+        return makeDropout<T>(request);
+    case OperationKind::Add:
+        return makeAdd<T>(request);
+    case OperationKind::Multiply:
+        return makeMultiply<T>(request);
+    case OperationKind::Concat:
+        return makeConcat<T>(request);
+    case OperationKind::Reshape:
+        return makeReshape<T>(request);
+    case OperationKind::SoftmaxCrossEntropy:
+        return makeSoftmaxCrossEntropy<T>(request);
+    case OperationKind::BinaryCrossEntropy:
+        return makeBinaryCrossEntropy<T>(request);
+    case OperationKind::MeanSquaredError:
+        return makeMeanSquaredError<T>(request);
+    case OperationKind::MeanAbsoluteError:
+        return makeMeanAbsoluteError<T>(request);
+    case OperationKind::Huber:
+        return makeHuber<T>(request);
+    }
+    TRAINYARD_CHECK_MSG(false, "unknown kind of operation");
+    return nullptr;
+}
+
+template std::unique_ptr<Kernel> makeKernel<double>(const KernelRequest&, Workspace&);
+template std::unique_ptr<Kernel> makeKernel<float>(const KernelRequest&, Workspace&);
+
+} // namespace reference
+
+namespace {
 
 void checkPlain(const std::vector<Operand>& operands) {
     for (const Operand& operand : operands)
@@ -29,36 +98,13 @@ public:
         checkRequest(request);
         checkPlain(request.inputs);
         checkPlain(request.outputs);
-        return request.type == DType::Fp64 ? make<double>(request) : make<float>(request);
+        return request.type == DType::Fp64 ? reference::makeKernel<double>(request, m_workspace)
+                                           : reference::makeKernel<float>(request, m_workspace);
     }
 
     std::size_t workspaceBytes() const override { return m_workspace.bytes(); }
 
 private:
-    template <class T>
-    std::unique_ptr<Kernel> make(const KernelRequest& request) {
-        switch (request.kind) {
-        case OperationKind::Linear:
-            return reference::makeLinear<T>(request);
-        case OperationKind::Conv2d:
-            return reference::makeConv2d<T>(request, m_workspace);
-        case OperationKind::MaxPool:
-            return reference::makeMaxPool<T>(request);
-        case OperationKind::Relu:
-            return reference::makeRelu<T>(request);
-        case OperationKind::Reshape:
-            return reference::makeReshape<T>(request);
-        case OperationKind::Dropout:
-            return reference::makeDropout<T>(request);
-        case OperationKind::SoftmaxCrossEntropy:
-            return reference::makeSoftmaxCrossEntropy<T>(request);
-        default:
-            break;
-        }
-        TRAINYARD_CHECK_MSG(false, "unknown kind of operation");
-        return nullptr;
-    }
-
     Workspace m_workspace;
 };
 

@@ -1,10 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// relu: y = max(x, 0), dx = dy where y > 0; a NaN stays a NaN, so that divergence is seen.
-// flatten: the same elements in the same order.
+// reshape: the same elements in the same order.
 // dropout: y = keep ? x / (1 - p) : 0 while training, y = x otherwise; dx likewise.
-// All may run in place: element i is read before it is written, and no other is read after.
+// Both may run in place: element i is read before it is written, and no other is read after.
 #include "engine/backend/reference/kernels.h"
 
 #include "engine/backend/dropout_mask.h"
@@ -13,37 +12,6 @@
 namespace trainyard::engine::reference {
 
 namespace {
-
-/// to[i] = f(i), or added to it.
-template <class T, class Function>
-void write(T* to, std::int64_t count, bool add, const Function& f) {
-    for (std::int64_t i = 0; i < count; ++i)
-        to[i] = add ? to[i] + f(i) : f(i);
-}
-
-template <class T>
-class Relu : public Kernel {
-public:
-    explicit Relu(const KernelRequest& request)
-        : m_request(request), m_count(storedElements(request.inputs[0], request.rows)) {}
-
-    void run(const StepContext&) override {
-        if (m_request.direction != Direction::Backward) {
-            const T* x = dataOf<T>(m_request.inputs[0]);
-            write(dataOf<T>(m_request.outputs[0]), m_count, false,
-                  [&](std::int64_t i) { return x[i] <= 0 ? T{0} : x[i]; });
-        } else if (wantsInputGradient(m_request)) {
-            const T* y = dataOf<T>(m_request.outputs[0]);
-            const T* dy = dataOf<T>(m_request.outputGradients[0]);
-            write(dataOf<T>(m_request.inputGradients[0]), m_count, addsToInputGradient(m_request),
-                  [&](std::int64_t i) { return y[i] <= 0 ? T{0} : dy[i]; });
-        }
-    }
-
-private:
-    KernelRequest m_request;
-    std::int64_t m_count;
-};
 
 /// Reshape in the plain layout, and dropout outside training.
 template <class T>
@@ -115,11 +83,6 @@ private:
 } // namespace
 
 template <class T>
-std::unique_ptr<Kernel> makeRelu(const KernelRequest& request) {
-    return std::make_unique<Relu<T>>(request);
-}
-
-template <class T>
 std::unique_ptr<Kernel> makeReshape(const KernelRequest& request) {
     return std::make_unique<Copy<T>>(request);
 }
@@ -131,8 +94,6 @@ std::unique_ptr<Kernel> makeDropout(const KernelRequest& request) {
     return std::make_unique<Dropout<T>>(request);
 }
 
-template std::unique_ptr<Kernel> makeRelu<double>(const KernelRequest&);
-template std::unique_ptr<Kernel> makeRelu<float>(const KernelRequest&);
 template std::unique_ptr<Kernel> makeReshape<double>(const KernelRequest&);
 template std::unique_ptr<Kernel> makeReshape<float>(const KernelRequest&);
 template std::unique_ptr<Kernel> makeDropout<double>(const KernelRequest&);
