@@ -156,7 +156,7 @@ private:
     void checkEarlyStopping(const EarlyStopping& stopping) {
         const DataSpec& data = m_experiment.data;
         if (data.validation.empty() && !(data.validationFraction > 0))
-            add("training.early_stopping",
+            add("training.early_stopping.metric",
                 {"Early stopping looks at the validation, but no data is "
                  "kept for it."},
                 {"Set data.validation, or take early stopping out."});
