@@ -76,12 +76,33 @@ void CheckCommand::onChecked(const Result<CheckedExperiment>& checked) {
     emit finished(kExitOk);
 }
 
+/// Empty where the rate is used as it is given.
+QString rateText(const plan::Plan& plan) {
+    if (plan.learningRateFactor == 1)
+        return {};
+    return u"learning rate multiplied by " +
+           QString::fromStdString(rounded(plan.learningRateFactor, 6)) + u" for a batch of " +
+           number(plan.batch);
+}
+
+/// Empty where the rate is used as it is given.
+QString rateText(const plan::Plan& plan) {
+    if (plan.learningRateFactor == 1)
+        return {};
+    return u"learning rate is multiplied by " +
+           QString::fromStdString(rounded(plan.learningRateFactor, 6)) + u" for a batch of " +
+           number(plan.batch);
+}
+
 QString verdictText(const plan::Plan& plan) {
     QString samples = number(plan.data.trainSamples) + u" training";
     if (plan.data.validationSamples > 0)
         samples += u" and " + number(plan.data.validationSamples) + u" validation";
-    return u"valid: " + number(plan.graph.parameterElements()) + u" parameters, " + samples +
-           u" samples, " + number(plan.steps) + u" steps";
+    QString text = u"valid: " + number(plan.graph.parameterElements()) + u" parameters, " +
+                   samples + u" samples, " + number(plan.steps) + u" steps";
+    if (const QString rate = rateText(plan); !rate.isEmpty())
+        text += u", " + rate;
+    return text;
 }
 
 QString planText(const plan::Plan& plan) {
@@ -106,6 +127,10 @@ QString planText(const plan::Plan& plan) {
                       bytes(rank.memory.activations), bytes(rank.memory.total()),
                       bytes(rank.bytesSentPerStep), flops(rank.flopsPerStep)});
     text += table.text() + u'\n';
+    if (const QString rate = rateText(plan); !rate.isEmpty())
+        text += u"\nThe " + rate + u".\n";
+    if (const QString rate = rateText(plan); !rate.isEmpty())
+        text += u'\n' + rate + u".\n";
     if (plan.buckets.empty() || plan.worldSize == 1)
         return text;
     if (plan.buckets.size() == 1)

@@ -18,6 +18,9 @@
 
 namespace trainyard::app {
 
+/// The choice of training.early_stopping.metric while there is no early stopping.
+inline constexpr const char* kNoStopping = "off";
+
 struct EditorField {
     std::string path; ///< for valueAt() and setValueAt()
     spec::FieldInfo info;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/models/experiment_path.h"
 
+#include "app/models/experiment_fields.h"
 #include "engine/base/number_text.h"
 #include "engine/spec/catalogue.h"
 
@@ -82,6 +83,26 @@ bool setPrecision(Experiment& e, const MaybeValue& value) {
     return true;
 }
 
+/// The metric switches early stopping on and off; the other values are there only while it is on.
+MaybeValue stoppingMetric(const Experiment& e) {
+    const auto& stopping = e.training.earlyStopping;
+    return Value(stopping ? stopping->metric : std::string(kNoStopping));
+}
+
+bool setStoppingMetric(Experiment& e, const MaybeValue& value) {
+    std::string metric = kNoStopping;
+    if (value && !assign(metric, value))
+        return false;
+    auto& stopping = e.training.earlyStopping;
+    if (metric == kNoStopping)
+        stopping.reset();
+    else if (stopping)
+        stopping->metric = metric;
+    else
+        stopping.emplace().metric = metric;
+    return true;
+}
+
 constexpr std::array kAccessors = {
     Accessor{"name", [](const Experiment& e) { return MaybeValue(e.name); },
              [](Experiment& e, const MaybeValue& v) {
@@ -124,6 +145,33 @@ constexpr std::array kAccessors = {
     Accessor{"training.clip_norm", [](const Experiment& e) { return orNone(e.training.clipNorm); },
              [](Experiment& e, const MaybeValue& v) {
                  return assignOptional(e.training.clipNorm, v, assignReal);
+             }},
+    Accessor{"training.learning_rate_batch",
+             [](const Experiment& e) { return orNone(e.training.learningRateBatch); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assignOptional(e.training.learningRateBatch, v, assign<std::int64_t>);
+             }},
+    Accessor{"training.ema_decay", [](const Experiment& e) { return orNone(e.training.emaDecay); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assignOptional(e.training.emaDecay, v, assignReal);
+             }},
+    Accessor{"training.early_stopping.metric", stoppingMetric, setStoppingMetric},
+    Accessor{"training.early_stopping.patience",
+             [](const Experiment& e) {
+                 const auto& stopping = e.training.earlyStopping;
+                 return stopping ? MaybeValue(stopping->patience) : std::nullopt;
+             },
+             [](Experiment& e, const MaybeValue& v) {
+                 return e.training.earlyStopping && assign(e.training.earlyStopping->patience, v);
+             }},
+    Accessor{"training.early_stopping.min_delta",
+             [](const Experiment& e) {
+                 const auto& stopping = e.training.earlyStopping;
+                 return stopping ? MaybeValue(stopping->minDelta) : std::nullopt;
+             },
+             [](Experiment& e, const MaybeValue& v) {
+                 return e.training.earlyStopping &&
+                        assignReal(e.training.earlyStopping->minDelta, v);
              }},
     Accessor{"precision",
              [](const Experiment& e) {

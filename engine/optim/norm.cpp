@@ -3,9 +3,9 @@
 //
 // The norm of all gradients. The sum is cut into a fixed number of parts, each kept in fixed lanes,
 // and parts and lanes are added in order: the result does not depend on threads or instruction set.
-#include "engine/base/multiversion.h"
 #include "engine/base/parallel.h"
 #include "engine/optim/optimizer.h"
+#include "engine/optim/update_loops.h"
 
 #include <array>
 #include <cmath>
@@ -15,36 +15,7 @@ namespace trainyard::engine {
 namespace {
 
 constexpr std::int64_t kParts = 64;
-constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kGrain = 1 << 15; ///< elements
-
-template <class T>
-[[gnu::always_inline]] inline double squaresLoop(const T* values, std::int64_t count) {
-    std::array<double, kLanes> lanes{};
-    std::int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes)
-        for (std::int64_t lane = 0; lane < kLanes; ++lane) {
-            const double value = static_cast<double>(values[i + lane]);
-            lanes[static_cast<std::size_t>(lane)] += value * value;
-        }
-    for (; i < count; ++i)
-        lanes[static_cast<std::size_t>(i % kLanes)] +=
-            static_cast<double>(values[i]) * static_cast<double>(values[i]);
-    double sum = 0;
-    for (const double lane : lanes)
-        sum += lane;
-    return sum;
-}
-
-TRAINYARD_MULTIVERSION
-double sumOfSquares(const float* values, std::int64_t count) {
-    return squaresLoop(values, count);
-}
-
-TRAINYARD_MULTIVERSION
-double sumOfSquares(const double* values, std::int64_t count) {
-    return squaresLoop(values, count);
-}
 
 template <class T>
 double normOf(const T* values, std::int64_t count) {

@@ -9,12 +9,14 @@
 //   adam   Kingma, Ba, "Adam: a method for stochastic optimization", ICLR 2015, algorithm 1; weight
 //          decay is added to the gradient.
 //   adamw  Loshchilov, Hutter, "Decoupled weight decay regularization", ICLR 2019, algorithm 2.
+//   lion   Chen et al., "Symbolic discovery of optimization algorithms", NeurIPS 2023, algorithm 2.
+//   lars, lamb  are in layerwise.cpp.
 // Every update is element by element and compiled without fused multiply-adds, so it gives the same
 // bits for any number of threads and on any x86-64 machine: ranks on unlike hosts stay equal.
 #include "engine/optim/optimizer.h"
 
 #include "engine/base/check.h"
-#include "engine/base/parallel.h"
+#include "engine/optim/optimizer_parts.h"
 #include "engine/optim/update_loops.h"
 #include "engine/spec/catalogue.h"
 
@@ -23,45 +25,6 @@
 namespace trainyard::engine {
 
 namespace {
-
-/// Elements below which a second thread costs more than it brings.
-constexpr std::int64_t kGrain = 1 << 15;
-/// Elements of a cache line in fp32: parts of two threads do not share one.
-constexpr std::int64_t kUnit = 16;
-
-/// Calls f(first, count, decays) for the pieces of `ranges`, spread over the threads.
-template <class Function>
-void forEachPiece(std::size_t elements, const std::vector<ParameterRange>& ranges,
-                  const Function& f) {
-    parallelFor(static_cast<std::int64_t>(elements), kGrain, kUnit,
-                [&](std::int64_t first, std::int64_t last) {
-                    for (const ParameterRange& range : ranges) {
-                        if (!range.trained)
-                            continue;
-                        const auto from = std::max(static_cast<std::int64_t>(range.first), first);
-                        const auto to =
-                            std::min(static_cast<std::int64_t>(range.first + range.count), last);
-                        if (from < to)
-                            f(from, to - from, range.decays);
-                    }
-                });
-}
-
-/// Buffers of one type.
-template <class T>
-struct Buffers {
-    T* parameters;
-    const T* gradients;
-    std::vector<T*> state;
-};
-
-template <class T>
-Buffers<T> typed(void* parameters, const void* gradients, const std::vector<void*>& state) {
-    Buffers<T> buffers{static_cast<T*>(parameters), static_cast<const T*>(gradients), {}};
-    for (void* slot : state)
-        buffers.state.push_back(static_cast<T*>(slot));
-    return buffers;
-}
 
 class Sgd : public Optimizer {
 public:
@@ -155,13 +118,52 @@ private:
     Settings m_settings;
 };
 
+class Lion : public Optimizer {
+public:
+    Lion(double beta1, double beta2, double weightDecay)
+        : m_beta1(beta1), m_beta2(beta2), m_weightDecay(weightDecay) {}
+
+    int slots() const override { return 1; }
+
+    void update(const UpdateContext& context, DType type, std::size_t elements,
+                const std::vector<ParameterRange>& ranges, void* parameters, const void* gradients,
+                const std::vector<void*>& state) override {
+        TRAINYARD_CHECK_EQ(static_cast<int>(state.size()), slots());
+        if (type == DType::Fp64)
+            apply(context, elements, ranges, typed<double>(parameters, gradients, state));
+        else
+            apply(context, elements, ranges, typed<float>(parameters, gradients, state));
+    }
+
+private:
+    template <class T>
+    void apply(const UpdateContext& context, std::size_t elements,
+               const std::vector<ParameterRange>& ranges, const Buffers<T>& buffers) const {
+        forEachPiece(elements, ranges, [&](std::int64_t at, std::int64_t count, bool decays) {
+            const double decay = decays ? m_weightDecay : 0;
+            const LionStep<T> step{.learningRate = static_cast<T>(context.learningRate),
+                                   .beta1 = static_cast<T>(m_beta1),
+                                   .oneMinusBeta1 = static_cast<T>(1 - m_beta1),
+                                   .beta2 = static_cast<T>(m_beta2),
+                                   .oneMinusBeta2 = static_cast<T>(1 - m_beta2),
+                                   .keep = static_cast<T>(1 - context.learningRate * decay),
+                                   .gradientScale = static_cast<T>(context.gradientScale)};
+            lionUpdate(step, count, buffers.parameters + at, buffers.gradients + at,
+                       buffers.state[0] + at);
+        });
+    }
+
+    double m_beta1, m_beta2, m_weightDecay;
+};
+
 } // namespace
 
 Result<std::unique_ptr<Optimizer>> makeOptimizer(const spec::Choice& optimizer) {
     const spec::TypeInfo* type = spec::findType(spec::Kind::Optimizer, optimizer.type);
     if (!type)
-        return Error(Message("There is no optimizer \"%1\".", {optimizer.type}),
-                     "training.optimizer.type", Message("Choose sgd, adam or adamw."));
+        return Error(
+            Message("There is no optimizer \"%1\".", {optimizer.type}), "training.optimizer.type",
+            Message("Known types: %1.", {spec::listed(spec::typeNames(spec::Kind::Optimizer))}));
     const auto real = [&](std::string_view field) {
         return spec::realOf(*type, optimizer.values, field);
     };
@@ -174,6 +176,18 @@ Result<std::unique_ptr<Optimizer>> makeOptimizer(const spec::Choice& optimizer) 
         return std::unique_ptr<Optimizer>(
             std::make_unique<Sgd>(real("momentum"), nesterov, real("weight_decay")));
     }
+    if (type->type == "lion")
+        return std::unique_ptr<Optimizer>(
+            std::make_unique<Lion>(real("beta1"), real("beta2"), real("weight_decay")));
+    if (type->type == "lars")
+        return makeLars({.momentum = real("momentum"),
+                         .trust = real("trust_coefficient"),
+                         .weightDecay = real("weight_decay")});
+    if (type->type == "lamb")
+        return makeLamb({.beta1 = real("beta1"),
+                         .beta2 = real("beta2"),
+                         .epsilon = real("epsilon"),
+                         .weightDecay = real("weight_decay")});
     TRAINYARD_CHECK_MSG(type->type == "adam" || type->type == "adamw", type->type);
     return std::unique_ptr<Optimizer>(
         std::make_unique<Adam>(Adam::Settings{.beta1 = real("beta1"),

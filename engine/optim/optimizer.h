@@ -16,13 +16,13 @@
 
 namespace trainyard::engine {
 
-/// A run of consecutive elements that share their treatment.
+/// The elements of one parameter tensor.
 struct ParameterRange {
     std::size_t first = 0;
     std::size_t count = 0;
     bool decays = true;
-    bool trained = true;  ///< false: running statistics, which no optimizer touches
-    double momentum = 0;  ///< of running statistics
+    bool trained = true; ///< false: running statistics, which no optimizer touches
+    double momentum = 0; ///< of running statistics
 };
 
 struct UpdateContext {
@@ -34,7 +34,7 @@ struct UpdateContext {
 class Optimizer {
 public:
     virtual ~Optimizer() = default;
-    /// State buffers per parameter element: 0, 1 or 2.
+    /// State buffers per parameter element: spec::optimizerSlots of the choice it was made from.
     virtual int slots() const = 0;
     /// `state[i]` is the i-th slot. All buffers hold `elements` values of `type`.
     virtual void update(const UpdateContext& context, DType type, std::size_t elements,
@@ -55,5 +55,13 @@ void updateStatistics(DType type, const std::vector<ParameterRange>& ranges, voi
 /// Learning rate of an applied update (first is 1) under a schedule over `totalUpdates`.
 double learningRateAt(const spec::Choice& optimizer, const spec::Choice& schedule,
                       std::int64_t update, std::int64_t totalUpdates);
+/// The same, scaled to the batch where the settings ask for it.
+double learningRateAt(const spec::TrainingSpec& training, std::int64_t update,
+                      std::int64_t totalUpdates);
+
+/// average = d * average + (1 - d) * parameters, with d = min(decay, (1 + t) / (10 + t)) after
+/// update t, so that the first weights are soon forgotten.
+void averageWeights(DType type, double decay, std::int64_t update, std::size_t elements,
+                    const void* parameters, void* average);
 
 } // namespace trainyard::engine

@@ -49,4 +49,51 @@ void adamUpdate(const AdamStep<float>& step, std::int64_t count, float* paramete
 void adamUpdate(const AdamStep<double>& step, std::int64_t count, double* parameters,
                 const double* gradients, double* first, double* second);
 
+template <class T>
+struct LionStep {
+    T learningRate, beta1, oneMinusBeta1, beta2, oneMinusBeta2;
+    T keep; ///< 1 - rate * decay
+    T gradientScale;
+};
+
+/// p = keep * p - rate * sign(b1 m + (1 - b1) g);  m = b2 m + (1 - b2) g
+void lionUpdate(const LionStep<float>& step, std::int64_t count, float* parameters,
+                const float* gradients, float* momentum);
+void lionUpdate(const LionStep<double>& step, std::int64_t count, double* parameters,
+                const double* gradients, double* momentum);
+
+/// v = momentum * v + rate * (scale * gradient + decay * p);  p -= v
+/// The velocity carries the rate, which differs from tensor to tensor and from step to step.
+void larsUpdate(const SgdStep<float>& step, std::int64_t count, float* parameters,
+                const float* gradients, float* velocity);
+void larsUpdate(const SgdStep<double>& step, std::int64_t count, double* parameters,
+                const double* gradients, double* velocity);
+
+template <class T>
+struct LambStep {
+    T correction1; ///< 1 / (1 - beta1^t)
+    T inverseRoot; ///< 1 / sqrt(1 - beta2^t)
+    T beta1, oneMinusBeta1, beta2, oneMinusBeta2, epsilon, weightDecay, gradientScale;
+};
+
+/// m = b1 m + (1 - b1) g;  v = b2 v + (1 - b2) g g. Gives the sum of squares of
+/// u = correction1 * m / (sqrt(v) * inverseRoot + epsilon) + decay * p.
+double lambMoments(const LambStep<float>& step, std::int64_t count, const float* parameters,
+                   const float* gradients, float* first, float* second);
+double lambMoments(const LambStep<double>& step, std::int64_t count, const double* parameters,
+                   const double* gradients, double* first, double* second);
+/// p -= rate * u
+void lambApply(const LambStep<float>& step, float rate, std::int64_t count, float* parameters,
+               const float* first, const float* second);
+void lambApply(const LambStep<double>& step, double rate, std::int64_t count, double* parameters,
+               const double* first, const double* second);
+
+/// average = decay * average + (1 - decay) * p
+void averageUpdate(double decay, std::int64_t count, const float* parameters, float* average);
+void averageUpdate(double decay, std::int64_t count, const double* parameters, double* average);
+
+/// Added in fp64 in fixed lanes, which are added in order.
+double sumOfSquares(const float* values, std::int64_t count);
+double sumOfSquares(const double* values, std::int64_t count);
+
 } // namespace trainyard::engine

@@ -6,8 +6,8 @@
 #include "engine/base/number_text.h"
 #include "engine/plan/layouts.h"
 #include "engine/program/program.h"
-#include "engine/spec/catalogue.h"
 #include "engine/spec/experiment_json.h"
+#include "engine/spec/training.h"
 
 #include <algorithm>
 #include <map>
@@ -61,13 +61,6 @@ void placeParameters(Plan& plan) {
     plan.arenaElements = next;
 }
 
-int slotsOf(const std::string& optimizer, const spec::Values& values) {
-    if (optimizer != "sgd")
-        return 2;
-    const spec::TypeInfo* type = spec::findType(spec::Kind::Optimizer, "sgd");
-    return spec::realOf(*type, values, "momentum") > 0 ? 1 : 0;
-}
-
 /// Activation bytes of the largest batch of each kind. They depend on a rank's number of rows only,
 /// so that a thousand ranks cost as much as two.
 class ActivationBytes {
@@ -106,7 +99,8 @@ RankPlan planRank(const Plan& plan, int rank, const spec::Experiment& experiment
     const std::size_t arena = plan.arenaElements * bytesOf(plan.type);
     result.memory.parameters = arena;
     result.memory.gradients = arena;
-    result.memory.optimizer = arena * static_cast<std::size_t>(plan.optimizerSlots);
+    const int copies = plan.optimizerSlots + (plan.emaDecay ? 1 : 0) + (plan.keepsBest ? 1 : 0);
+    result.memory.optimizer = arena * static_cast<std::size_t>(copies);
     result.memory.activations = activations.ofRank(rank);
     const double share = static_cast<double>(result.rows.count);
     result.flopsPerStep = 3 * share * plan.graph.forwardFlops();
@@ -154,6 +148,14 @@ std::uint64_t hashOf(const Plan& plan, const spec::Experiment& experiment) {
     return hasher.value();
 }
 
+void checkStopping(const spec::Experiment& experiment, const DataCounts& data, Problems& problems) {
+    const auto& stopping = experiment.training.earlyStopping;
+    if (stopping && stopping->metric == "validation_accuracy" && data.numbers > 0)
+        problems.push_back({{"Numbers to predict have no accuracy."},
+                            "training.early_stopping.metric",
+                            {"Choose validation_loss."}});
+}
+
 void checkInput(const spec::Experiment& experiment, const DataCounts& data, Problems& problems) {
     if (data.sampleShape.empty() || data.sampleShape == experiment.model.inputShape)
         return;
@@ -186,6 +188,7 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
         {.classes = data.classes, .numbers = data.numbers, .vocabulary = data.vocabulary});
     outcome.problems = std::move(built.problems);
     checkInput(experiment, data, outcome.problems);
+    checkStopping(experiment, data, outcome.problems);
     if (data.trainSamples < 1)
         outcome.problems.push_back({{"The training data has no samples."}, "data.train"});
     if (!outcome.problems.empty())
@@ -209,8 +212,10 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
     plan.steps = plan.stepsPerEpoch * experiment.training.epochs;
     if (experiment.training.maxSteps)
         plan.steps = std::min(plan.steps, *experiment.training.maxSteps);
-    plan.optimizerSlots =
-        slotsOf(experiment.training.optimizer.type, experiment.training.optimizer.values);
+    plan.optimizerSlots = spec::optimizerSlots(experiment.training.optimizer);
+    plan.emaDecay = experiment.training.emaDecay;
+    plan.keepsBest = experiment.training.earlyStopping.has_value();
+    plan.learningRateFactor = spec::learningRateFactor(experiment.training);
     placeParameters(plan);
     ActivationBytes activations(plan);
     for (int rank = 0; rank < plan.worldSize; ++rank)

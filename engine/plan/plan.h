@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,7 @@ struct Bucket {
 struct MemoryByClass {
     std::size_t parameters = 0;
     std::size_t gradients = 0;
-    std::size_t optimizer = 0;
+    std::size_t optimizer = 0; ///< its state, and averaged and best weights
     std::size_t activations = 0;
     std::size_t total() const { return parameters + gradients + optimizer + activations; }
 };
@@ -78,6 +79,9 @@ struct Plan {
     std::int64_t stepsPerEpoch = 0; ///< the last one may have fewer rows
     std::int64_t steps = 0;         ///< in all
     int optimizerSlots = 0;
+    std::optional<double> emaDecay; ///< given: a moving average of the weights is kept
+    bool keepsBest = false;         ///< a copy of the best epoch's weights is kept
+    double learningRateFactor = 1;
 
     /// First element of each parameter in the parameter, gradient and optimizer arenas.
     std::vector<std::size_t> parameterOffset;

@@ -51,6 +51,7 @@ std::string toJson(const Plan& plan) {
                        {"validation_samples", plan.data.validationSamples},
                        {"steps_per_epoch", plan.stepsPerEpoch},
                        {"steps", plan.steps},
+                       {"learning_rate_factor", plan.learningRateFactor},
                        {"parameters", plan.graph.parameterElements()},
                        {"forward_flops_per_sample", plan.graph.forwardFlops()},
                        {"bucket_bytes", std::move(buckets)},

@@ -74,6 +74,10 @@ Result<void> Executor::allocate() {
         m_slots.emplace_back(bytes);
         m_slotPointers.push_back(m_slots.back().data());
     }
+    if (plan.emaDecay)
+        m_average = Arena(bytes);
+    if (plan.keepsBest)
+        m_best = Arena(bytes);
     std::size_t activations = 0;
     std::int64_t rows = 0;
     for (const auto& [purpose, batchRows] : batchSizes(plan)) {
@@ -121,6 +125,8 @@ void Executor::initializeParameters() {
     std::sort(m_ranges.begin(), m_ranges.end(),
               [](const ParameterRange& a, const ParameterRange& b) { return a.first < b.first; });
     findTrainedSpans();
+    if (m_average.bytes() > 0)
+        std::ranges::copy(parameters(), m_average.data());
 }
 
 /// Between running statistics; padding is zero and may be in a span.
@@ -316,6 +322,9 @@ void Executor::update(const StepInput& input, StepResult& result) {
     updateStatistics(plan.type, m_ranges, m_parameters.data(), m_gradients.data());
     m_parts.optimizer.update(context, plan.type, plan.arenaElements, m_ranges, m_parameters.data(),
                              m_gradients.data(), m_slotPointers);
+    if (plan.emaDecay)
+        averageWeights(plan.type, *plan.emaDecay, context.update, plan.arenaElements,
+                       m_parameters.data(), m_average.data());
 }
 
 Result<StepResult> Executor::trainStep(std::int64_t batchRows, const StepInput& input,
@@ -323,6 +332,7 @@ Result<StepResult> Executor::trainStep(std::int64_t batchRows, const StepInput& 
     Compiled& compiled = this->compiled(plan::Purpose::Training, batchRows);
     const plan::Program& program = compiled.program;
     const StepContext context{m_parts.seed, input.step, program.rows.first, batchRows};
+    TRAINYARD_CHECK(!m_averageIsUsed);
     StepResult result;
     result.sums.rows = static_cast<double>(program.rows.count);
     // Read once a step: the ranks agree on it by the reduction.
@@ -376,6 +386,29 @@ void Executor::evaluate(std::int64_t batchRows, BatchSums& sums, const LoadBatch
     sums.rows += static_cast<double>(program.rows.count);
 }
 
+void Executor::swapAverage() {
+    if (m_average.bytes() == 0)
+        return;
+    // The contents: kernels hold the address of the parameters.
+    std::swap_ranges(m_parameters.data(), m_parameters.data() + parameters().size(),
+                     m_average.data());
+    m_averageIsUsed = !m_averageIsUsed;
+}
+
+void Executor::keepBest() {
+    TRAINYARD_CHECK(m_best.bytes() > 0);
+    std::ranges::copy(parameters(), m_best.data());
+}
+
+void Executor::restoreBest() {
+    TRAINYARD_CHECK(m_best.bytes() > 0);
+    std::copy_n(m_best.data(), parameters().size(), m_parameters.data());
+}
+
+bool Executor::parametersAreFinite() const {
+    return std::isfinite(norm(m_parts.plan.type, m_parameters.data(), m_parts.plan.arenaElements));
+}
+
 std::span<const std::byte> Executor::parameters() const {
     return {m_parameters.data(), m_parts.plan.arenaElements * bytesOf(m_parts.plan.type)};
 }
@@ -386,6 +419,7 @@ plan::MemoryByClass Executor::memory() const {
     memory.gradients = m_gradients.size();
     for (const Arena& slot : m_slots)
         memory.optimizer += slot.bytes();
+    memory.optimizer += m_average.bytes() + m_best.bytes();
     memory.activations = m_activations.bytes();
     return memory;
 }

@@ -85,8 +85,15 @@ public:
     /// Sums `sums` over all ranks.
     Result<void> reduce(BatchSums& sums, std::uint32_t tag);
 
+    /// Swaps the parameters with their moving average, for validation and for the end. Nothing
+    /// happens where the plan keeps none. No step may be trained in between.
+    void swapAverage();
+    /// Copies the parameters, and brings the copy back; only where the plan keeps the best.
+    void keepBest();
+    void restoreBest();
     /// All parameters as one flat arena, as the plan lays them out.
     std::span<const std::byte> parameters() const;
+    bool parametersAreFinite() const;
     /// Gradients of the last step, summed over ranks.
     std::span<const std::byte> gradients() const { return m_gradients; }
     /// What was really taken, to compare with the plan.
@@ -123,6 +130,9 @@ private:
     std::span<std::byte> m_gradients; ///< owned by the communicator
     std::vector<Arena> m_slots;
     std::vector<void*> m_slotPointers;
+    Arena m_average; ///< of the parameters, or the parameters themselves while they are swapped
+    Arena m_best;
+    bool m_averageIsUsed = false;
     Arena m_activations;
     std::vector<std::int32_t> m_labels;         ///< where the loss reads labels
     Arena m_numbers;                            ///< where it reads numbers

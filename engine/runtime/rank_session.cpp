@@ -7,17 +7,21 @@
 #include "engine/data/dataset.h"
 #include "engine/data/loader.h"
 #include "engine/data/sampler.h"
+#include "engine/optim/early_stopping.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/machine.h"
 #include "engine/runtime/speed_meter.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <exception>
 #include <filesystem>
 #include <new>
+#include <optional>
 #include <unistd.h>
+#include <vector>
 
 namespace trainyard::engine {
 
@@ -198,7 +202,18 @@ private:
               grouped(m_plan.graph.parameterElements()), grouped(schedule.steps)}});
         log(spec::LogLevel::Info,
             {"Computing with %1 on %2 ranks.", {m_backend->name(), grouped(m_plan.worldSize)}});
+        announceRate();
         m_environment.events.send(spec::StateChanged{spec::RunState::Running, {}});
+    }
+
+    void announceRate() {
+        const auto& meantFor = m_experiment.training.learningRateBatch;
+        if (meantFor)
+            log(spec::LogLevel::Info,
+                {"The learning rate is multiplied by %1: it is meant for a batch of %2, and the "
+                 "batch is %3.",
+                 {rounded(m_plan.learningRateFactor, 6), grouped(*meantFor),
+                  grouped(m_plan.batch)}});
     }
 
     /// Samples of this rank's rows of a step, in the order of the epoch's shuffle.
@@ -260,13 +275,14 @@ private:
         const spec::TrainingSpec& training = m_experiment.training;
         SpeedMeter speed;
         const auto begin = std::chrono::steady_clock::now();
+        if (training.earlyStopping)
+            m_stopping.emplace(*training.earlyStopping);
         bool stopped = false;
         std::int64_t step = 0;
         while (step < m_plan.steps && !stopped) {
             StepInput input;
             input.step = step;
-            input.learningRate =
-                learningRateAt(training.optimizer, training.schedule, step + 1, m_plan.steps);
+            input.learningRate = learningRateAt(training, step + 1, m_plan.steps);
             input.clipNorm = training.clipNorm;
             Result<StepResult> result =
                 m_executor->trainStep(m_plan.rowsOfStep(step % m_plan.stepsPerEpoch), input, load);
@@ -282,10 +298,51 @@ private:
             if (epochEnd && m_data.validation) {
                 validate(step);
                 speed.pause();
+                stopped = stopped || (m_stopping && m_stopping->isOver());
             }
         }
+        chooseWeights(step);
         m_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
         summarize(step, speed);
+    }
+
+    /// What the run ends with: the best epoch's weights, else their average, else the last ones.
+    void chooseWeights(std::int64_t step) {
+        if (!m_executor->parametersAreFinite()) // the last update's doing; no step looked at them
+            reportDivergence(step, {{spec::metric::kTrainLoss, m_trainLoss}},
+                             {"Training diverged at step %1: it made weights that are not finite.",
+                              {grouped(step)}});
+        if (!m_stopping || m_stopping->bestEpoch() == 0) {
+            m_executor->swapAverage();
+            return;
+        }
+        m_executor->restoreBest();
+        m_validationLoss = m_keptLoss;
+        m_validationAccuracy = m_keptAccuracy;
+        if (isFirst())
+            logStopping(step);
+    }
+
+    void logStopping(std::int64_t step) {
+        const char* metric =
+            m_stopping->looksAtAccuracy() ? "validation accuracy" : "validation loss";
+        std::vector<std::string> arguments = {metric, grouped(m_stopping->bestEpoch()),
+                                              rounded(m_stopping->bestValue(), 6)};
+        if (step == m_plan.steps || !m_stopping->isOver()) {
+            log(spec::LogLevel::Info,
+                {"The %1 was best in epoch %2 with %3. Its weights are kept.", arguments});
+            return;
+        }
+        arguments.push_back(grouped(epochOf(step)));
+        log(spec::LogLevel::Info,
+            {"Stopped early after epoch %4: the %1 was best in epoch %2 with %3. Its weights are "
+             "kept.",
+             arguments});
+    }
+
+    /// First is 1; the one that the step belongs to.
+    std::int64_t epochOf(std::int64_t step) const {
+        return (step + m_plan.stepsPerEpoch - 1) / m_plan.stepsPerEpoch;
     }
 
     double epochsAt(std::int64_t step) const {
@@ -320,19 +377,25 @@ private:
     }
 
     [[noreturn]] void reportDivergence(std::int64_t step, const StepResult& result) {
+        const double loss = result.sums.meanLoss();
+        reportDivergence(
+            step,
+            {{spec::metric::kTrainLoss, loss}, {spec::metric::kGradientNorm, result.gradientNorm}},
+            {"Training diverged at step %1: loss %2, gradient norm %3.",
+             {grouped(step), rounded(loss, 6), rounded(result.gradientNorm, 6)}});
+    }
+
+    /// All ranks see the same numbers and leave alike; the first one says why.
+    [[noreturn]] void reportDivergence(std::int64_t step, std::vector<spec::NamedValue> values,
+                                       Message what) {
         if (!isFirst())
             throw SessionEnd{RankExit::Diverged};
-        const double loss = result.sums.meanLoss();
         spec::Metrics metrics = metricsAt(step);
-        metrics.values = {{spec::metric::kTrainLoss, loss},
-                          {spec::metric::kGradientNorm, result.gradientNorm}};
+        metrics.values = std::move(values);
         m_environment.events.send(metrics);
-        fail({{"Training diverged at step %1: loss %2, gradient norm %3.",
-               {grouped(step), rounded(loss, 6), rounded(result.gradientNorm, 6)}},
+        fail({std::move(what),
               "",
-              {"Lower the learning rate, add warm-up steps or set training.clip_norm. The "
-               "parameters of step %1 were kept.",
-               {grouped(step - 1)}}},
+              {"Lower the learning rate, add warm-up steps or set training.clip_norm."}},
              RankExit::Diverged);
     }
 
@@ -347,6 +410,7 @@ private:
             },
             0, batches);
         const LoadBatch load = loadFrom(loader);
+        m_executor->swapAverage();
         BatchSums sums;
         for (std::int64_t batch = 0; batch < batches; ++batch)
             m_executor->evaluate(validationRows(batch), sums, load);
@@ -354,6 +418,12 @@ private:
         TRAINYARD_CHECK_EQ(static_cast<std::int64_t>(sums.rows), m_plan.data.validationSamples);
         m_validationLoss = sums.meanLoss();
         m_validationAccuracy = sums.accuracy();
+        if (!std::isfinite(m_validationLoss))
+            reportDivergence(step, {{spec::metric::kValidationLoss, m_validationLoss}},
+                             {"Training diverged at step %1: the validation's loss is %2.",
+                              {grouped(step), rounded(m_validationLoss, 6)}});
+        judgeEpoch(step);
+        m_executor->swapAverage();
         if (isFirst()) {
             spec::Metrics metrics = metricsAt(step);
             metrics.values = {{spec::metric::kValidationLoss, m_validationLoss},
@@ -362,6 +432,19 @@ private:
             logValidation(step);
         }
         setPhase(RankPhase::Training);
+    }
+
+    /// The validated weights are in the executor.
+    void judgeEpoch(std::int64_t step) {
+        if (!m_stopping)
+            return;
+        const double value =
+            m_stopping->looksAtAccuracy() ? m_validationAccuracy : m_validationLoss;
+        if (!m_stopping->add(epochOf(step), value))
+            return;
+        m_executor->keepBest();
+        m_keptLoss = m_validationLoss;
+        m_keptAccuracy = m_validationAccuracy;
     }
 
     void logValidation(std::int64_t step) {
@@ -401,6 +484,9 @@ private:
     double m_validationLoss = -1; ///< below 0: not validated yet
     double m_validationAccuracy = 0;
     double m_bestAccuracy = -1;
+    std::optional<EarlyStopping> m_stopping;
+    double m_keptLoss = 0; ///< of the epoch whose weights are kept
+    double m_keptAccuracy = 0;
     double m_seconds = 0;
 };
 

@@ -59,12 +59,24 @@ struct ModelSpec {
     bool operator==(const ModelSpec&) const = default;
 };
 
+/// Ends a run whose validation no longer gets better.
+struct EarlyStopping {
+    std::string metric = "validation_loss"; ///< or "validation_accuracy"
+    std::int64_t patience = 5;              ///< epochs without a better value
+    double minDelta = 0;                    ///< a better value is better by more than this
+    bool operator==(const EarlyStopping&) const = default;
+};
+
 struct TrainingSpec {
     std::int64_t batch = 128; ///< global: over all ranks
     std::int64_t epochs = 5;
     std::optional<std::int64_t> maxSteps;
     std::uint64_t seed = 1;
     std::optional<double> clipNorm;
+    std::optional<std::int64_t>
+        learningRateBatch;          ///< the batch that the learning rate is meant for
+    std::optional<double> emaDecay; ///< of the moving average of the weights
+    std::optional<EarlyStopping> earlyStopping;
     Choice optimizer{"adam", {}};
     Choice schedule{"constant", {}};
     bool operator==(const TrainingSpec&) const = default;

@@ -172,22 +172,35 @@ void readModel(const Json& json, ModelSpec& model, Problems& problems) {
     reader.finish();
 }
 
+/// False when absent or null; known to the reader in each case.
+bool isGiven(ObjectReader& reader, const std::string& key) {
+    const Json* json = reader.take(key);
+    return json && !json->is_null();
+}
+
+void readEarlyStopping(const Json& json, EarlyStopping& stopping, Problems& problems) {
+    ObjectReader reader(json, "training.early_stopping", problems);
+    reader.text("metric", stopping.metric);
+    reader.integer("patience", stopping.patience);
+    reader.real("min_delta", stopping.minDelta);
+    reader.finish();
+}
+
 void readTraining(const Json& json, TrainingSpec& training, Problems& problems) {
     ObjectReader reader(json, "training", problems);
     reader.integer("batch", training.batch);
     reader.integer("epochs", training.epochs);
-    if (reader.has("max_steps") && json["max_steps"].is_null())
-        reader.take("max_steps");
-    else if (reader.has("max_steps"))
+    if (isGiven(reader, "max_steps"))
         reader.integer("max_steps", training.maxSteps.emplace());
     reader.unsignedInteger("seed", training.seed);
-    if (reader.has("clip_norm") && json["clip_norm"].is_null())
-        reader.take("clip_norm");
-    else if (reader.has("clip_norm"))
+    if (isGiven(reader, "clip_norm"))
         reader.real("clip_norm", training.clipNorm.emplace());
-    // Taken even when absent, so that misspelt ones are named.
-    reader.take("max_steps");
-    reader.take("clip_norm");
+    if (isGiven(reader, "learning_rate_batch"))
+        reader.integer("learning_rate_batch", training.learningRateBatch.emplace());
+    if (isGiven(reader, "ema_decay"))
+        reader.real("ema_decay", training.emaDecay.emplace());
+    if (isGiven(reader, "early_stopping"))
+        readEarlyStopping(json["early_stopping"], training.earlyStopping.emplace(), problems);
     readChoice(reader, "optimizer", Kind::Optimizer, training.optimizer, problems);
     readChoice(reader, "schedule", Kind::Schedule, training.schedule, problems);
     reader.finish();

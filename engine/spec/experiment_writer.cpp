@@ -60,6 +60,14 @@ Json orNull(const std::optional<T>& value) {
     return value ? Json(*value) : Json(nullptr);
 }
 
+Json toJson(const std::optional<EarlyStopping>& stopping) {
+    if (!stopping)
+        return nullptr;
+    return {{"metric", stopping->metric},
+            {"patience", stopping->patience},
+            {"min_delta", stopping->minDelta}};
+}
+
 } // namespace
 
 std::string toJson(const Experiment& experiment) {
@@ -81,6 +89,9 @@ std::string toJson(const Experiment& experiment) {
           {"max_steps", orNull(training.maxSteps)},
           {"seed", training.seed},
           {"clip_norm", orNull(training.clipNorm)},
+          {"learning_rate_batch", orNull(training.learningRateBatch)},
+          {"ema_decay", orNull(training.emaDecay)},
+          {"early_stopping", toJson(training.earlyStopping)},
           {"optimizer", toJson(Kind::Optimizer, training.optimizer)},
           {"schedule", toJson(Kind::Schedule, training.schedule)}}},
         {"precision", experiment.precision == Precision::Fp64 ? "fp64" : "fp32"},

@@ -140,10 +140,32 @@ private:
         if (training.clipNorm && !(*training.clipNorm > 0 && std::isfinite(*training.clipNorm)))
             add("training.clip_norm",
                 {"Expected a number above 0, found %1.", {shortest(*training.clipNorm)}});
+        if (training.learningRateBatch)
+            checkRange("training.learning_rate_batch", *training.learningRateBatch, 1, kMaxBatch);
+        if (training.emaDecay && !(*training.emaDecay >= 0 && *training.emaDecay < 1))
+            add("training.ema_decay",
+                {"Expected a number from 0 to below 1, found %1.", {shortest(*training.emaDecay)}});
+        if (training.earlyStopping)
+            checkEarlyStopping(*training.earlyStopping);
         checkFields("training.optimizer", Kind::Optimizer, training.optimizer.type,
                     training.optimizer.values);
         checkFields("training.schedule", Kind::Schedule, training.schedule.type,
                     training.schedule.values);
+    }
+
+    void checkEarlyStopping(const EarlyStopping& stopping) {
+        const DataSpec& data = m_experiment.data;
+        if (data.validation.empty() && !(data.validationFraction > 0))
+            add("training.early_stopping.metric",
+                {"Early stopping looks at the validation, but no data is "
+                 "kept for it."},
+                {"Set data.validation, or take early stopping out."});
+        checkOneOf("training.early_stopping.metric", stopping.metric,
+                   {"validation_loss", "validation_accuracy"});
+        checkRange("training.early_stopping.patience", stopping.patience, 1, 1'000'000);
+        if (!(stopping.minDelta >= 0 && std::isfinite(stopping.minDelta)))
+            add("training.early_stopping.min_delta",
+                {"Expected a number of at least 0, found %1.", {shortest(stopping.minDelta)}});
     }
 
     void checkParallel() {

@@ -3,6 +3,8 @@
 #include "ui/compose/training_tab.h"
 
 #include "app/models/experiment_fields.h"
+#include "app/models/experiment_path.h"
+#include "engine/spec/training.h"
 #include "ui/compose/form_field.h"
 #include "ui/compose/form_group.h"
 #include "ui/compose/run_arithmetic.h"
@@ -22,6 +24,20 @@ constexpr int kColumnWidth = 440;
 constexpr int kLabelWidth = 132;
 /// From this width of the tab on the numbers stand beside the columns, not below.
 constexpr int kThreeColumns = 1240;
+
+/// "rate × 2 = 0.002" where the rate is scaled to the batch.
+QString scaledRateText(const spec::Experiment& experiment) {
+    const auto& batch = experiment.training.learningRateBatch;
+    const auto value = app::valueAt(experiment, "training.optimizer.learning_rate");
+    const auto* rate = value ? std::get_if<double>(&*value) : nullptr;
+    if (!batch || *batch < 1 || !rate)
+        return {};
+    const double factor = spec::learningRateFactor(experiment.training);
+    const auto number = [](double shown) {
+        return QLocale().toString(shown, 'g', 4);
+    };
+    return TrainingTab::tr("rate × %1 = %2").arg(number(factor), number(factor * *rate));
+}
 
 } // namespace
 
@@ -70,6 +86,7 @@ QWidget* TrainingTab::makeBatches() {
     const int label = m_theme.px(kLabelWidth);
     auto* batches = new FormGroup(m_theme, m_document, tr("Batch and length"), label);
     FormField* batch = batches->addField("training.batch");
+    FormField* rateBatch = batches->addField("training.learning_rate_batch");
     for (const char* path : {"training.epochs", "training.max_steps"})
         batches->addField(path);
     const auto noteBatch = [this, batch] {
@@ -82,16 +99,35 @@ QWidget* TrainingTab::makeBatches() {
             note = tr("%1, one part for each rank")
                        .arg(app::batchArithmetic(experiment.training.batch, ranks));
         batch->setNote(note);
+        rateBatch->setNote(scaledRateText(experiment));
     };
     connect(&m_document, &app::ExperimentDocument::changed, batch, noteBatch);
     noteBatch();
     layout->addWidget(batches);
     auto* numbers = new FormGroup(m_theme, m_document, tr("Numbers"), label);
-    for (const char* path : {"precision", "training.clip_norm", "training.seed"})
+    for (const char* path :
+         {"precision", "training.clip_norm", "training.ema_decay", "training.seed"})
         numbers->addField(path);
+    layout->addWidget(makeStopping());
     layout->addWidget(numbers);
     layout->addStretch(1);
     return column;
+}
+
+/// Patience and what counts as better are there only while there is early stopping.
+QWidget* TrainingTab::makeStopping() {
+    auto* group = new FormGroup(m_theme, m_document, tr("Early stopping"), m_theme.px(kLabelWidth));
+    group->addField("training.early_stopping.metric");
+    for (const char* path :
+         {"training.early_stopping.patience", "training.early_stopping.min_delta"}) {
+        FormField* field = group->addField(path);
+        const auto follow = [this, field] {
+            field->setVisible(m_document.experiment().training.earlyStopping.has_value());
+        };
+        connect(&m_document, &app::ExperimentDocument::changed, field, follow);
+        follow();
+    }
+    return group;
 }
 
 void TrainingTab::place(bool wide) {

@@ -32,6 +32,7 @@ protected:
 private:
     QWidget* makeLearning();
     QWidget* makeBatches();
+    QWidget* makeStopping();
     void place(bool wide);
 
     const Theme& m_theme;
