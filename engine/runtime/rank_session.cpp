@@ -10,6 +10,7 @@
 #include "engine/optim/early_stopping.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime/executor.h"
+#include "engine/runtime/loss_metrics.h"
 #include "engine/runtime/machine.h"
 #include "engine/runtime/speed_meter.h"
 
@@ -367,10 +368,9 @@ private:
             return;
         m_trainLoss = result.sums.meanLoss();
         spec::Metrics metrics = metricsAt(step);
-        metrics.values = {{spec::metric::kTrainLoss, m_trainLoss},
-                          {spec::metric::kTrainAccuracy, result.sums.accuracy()},
-                          {spec::metric::kLearningRate, learningRate},
-                          {spec::metric::kGradientNorm, result.gradientNorm}};
+        metrics.values = trainingMetrics(m_plan.graph, result.sums);
+        metrics.values.emplace_back(spec::metric::kLearningRate, learningRate);
+        metrics.values.emplace_back(spec::metric::kGradientNorm, result.gradientNorm);
         if (speed.samplesPerSecond() > 0)
             metrics.values.emplace_back(spec::metric::kSamplesPerSecond, speed.samplesPerSecond());
         m_environment.events.send(metrics);
@@ -426,10 +426,9 @@ private:
         m_executor->swapAverage();
         if (isFirst()) {
             spec::Metrics metrics = metricsAt(step);
-            metrics.values = {{spec::metric::kValidationLoss, m_validationLoss},
-                              {spec::metric::kValidationAccuracy, m_validationAccuracy}};
+            metrics.values = validationMetrics(m_plan.graph, sums);
             m_environment.events.send(metrics);
-            logValidation(step);
+            logValidation(step, sums);
         }
         setPhase(RankPhase::Training);
     }
@@ -447,13 +446,11 @@ private:
         m_keptAccuracy = m_validationAccuracy;
     }
 
-    void logValidation(std::int64_t step) {
-        const bool best = m_validationAccuracy > m_bestAccuracy;
-        m_bestAccuracy = std::max(m_bestAccuracy, m_validationAccuracy);
-        log(spec::LogLevel::Info,
-            {best ? "Validation at step %1: loss %2, accuracy %3, best so far."
-                  : "Validation at step %1: loss %2, accuracy %3.",
-             {grouped(step), rounded(m_validationLoss, 4), rounded(m_validationAccuracy, 4)}});
+    void logValidation(std::int64_t step, const BatchSums& sums) {
+        const bool best = !m_bestLoss || m_validationLoss < *m_bestLoss;
+        if (best)
+            m_bestLoss = m_validationLoss;
+        log(spec::LogLevel::Info, validationSentence(m_plan.graph, step, sums, best));
     }
 
     void summarize(std::int64_t steps, const SpeedMeter& speed) {
@@ -467,7 +464,9 @@ private:
                           {spec::metric::kSamplesPerSecond, speed.meanSamplesPerSecond()}};
         if (m_validationLoss >= 0) {
             summary.values.emplace_back(spec::metric::kValidationLoss, m_validationLoss);
-            summary.values.emplace_back(spec::metric::kValidationAccuracy, m_validationAccuracy);
+            if (hasAccuracy(m_plan.graph))
+                summary.values.emplace_back(spec::metric::kValidationAccuracy,
+                                            m_validationAccuracy);
         }
         m_environment.events.send(summary);
     }
@@ -483,7 +482,7 @@ private:
     double m_trainLoss = 0;
     double m_validationLoss = -1; ///< below 0: not validated yet
     double m_validationAccuracy = 0;
-    double m_bestAccuracy = -1;
+    std::optional<double> m_bestLoss;
     std::optional<EarlyStopping> m_stopping;
     double m_keptLoss = 0; ///< of the epoch whose weights are kept
     double m_keptAccuracy = 0;

@@ -30,6 +30,11 @@ inline constexpr const char* kGradientNorm = "gradient_norm";
 inline constexpr const char* kSamplesPerSecond = "samples_per_second";
 inline constexpr const char* kValidationLoss = "val_loss";
 inline constexpr const char* kValidationAccuracy = "val_accuracy";
+inline constexpr const char* kValidationTop5 = "val_top5";
+inline constexpr const char* kValidationPerplexity = "val_perplexity";
+/// Mean absolute error and coefficient of determination, of numbers.
+inline constexpr const char* kValidationMae = "val_mae";
+inline constexpr const char* kValidationR2 = "val_r2";
 /// Of a device sample: busy share of the rank's cores in percent (100 = all its threads busy).
 inline constexpr const char* kUtilization = "utilization";
 /// Of a device sample: resident bytes of the rank's process.
