@@ -138,6 +138,11 @@ void ExperimentDocumentTest::valuesByPath() {
         {"training.max_steps", std::int64_t{100}},
         {"training.seed", std::int64_t{7}},
         {"training.clip_norm", 0.5},
+        {"training.learning_rate_batch", std::int64_t{32}},
+        {"training.ema_decay", 0.99},
+        {"training.early_stopping.metric", std::string("validation_accuracy")},
+        {"training.early_stopping.patience", std::int64_t{3}},
+        {"training.early_stopping.min_delta", 0.25},
         {"training.optimizer.type", std::string("sgd")},
         {"training.optimizer.momentum", 0.9},
         {"training.schedule.type", std::string("cosine")},
@@ -154,6 +159,14 @@ void ExperimentDocumentTest::valuesByPath() {
     const auto parsed = spec::parseExperiment(spec::toJson(document.experiment()));
     QVERIFY(parsed.problems.empty());
     QCOMPARE(spec::toJson(parsed.experiment), spec::toJson(document.experiment()));
+
+    // Without early stopping it has no patience, and one set for it is none.
+    document.setValue("training.early_stopping.metric", std::string("off"));
+    QVERIFY(!document.experiment().training.earlyStopping);
+    document.setValue("training.early_stopping.patience", std::int64_t{9});
+    QVERIFY(!document.value("training.early_stopping.patience"));
+    document.setValue("training.ema_decay", std::nullopt);
+    QVERIFY(!document.experiment().training.emaDecay);
 
     document.setValue("training.max_steps", std::nullopt);
     QVERIFY(!document.value("training.max_steps"));

@@ -54,18 +54,34 @@ class TestEquivalenceFp64 : public QObject {
 private slots:
     void dataParallel_data();
     void dataParallel();
+    void optimizersDataParallel_data();
+    void optimizersDataParallel();
     void dataParallelFp32_data();
     void dataParallelFp32();
     void runsAreBitEqual();
     void plannedMemoryIsReal();
     void stopIsAgreedOn();
     void lossFalls();
+    void averageIsOfTheWeights();
+    void bestWeightsComeBack();
 };
 
 namespace {
 
 spec::Experiment model(const QString& name) {
     return name == QLatin1String("mlp") ? mlpExperiment() : cnnExperiment();
+}
+
+spec::Experiment stoppingEarly(spec::Experiment experiment) {
+    experiment.data.validationFraction = 0.1;
+    experiment.training.earlyStopping.emplace();
+    experiment.training.emaDecay = 0.5;
+    return experiment;
+}
+
+std::vector<double> parametersOf(const engine::Executor& executor) {
+    const std::span<const std::byte> bytes = executor.parameters();
+    return numbers<double>({bytes.begin(), bytes.end()});
 }
 
 void addCells() {
@@ -106,6 +122,28 @@ void TestEquivalenceFp64::dataParallel() {
     const auto b = numbers<double>(one.parameters);
     const double parameters = distance(a, b);
     QVERIFY2(parameters < 1e-12, qPrintable(QString::number(parameters)));
+}
+
+void TestEquivalenceFp64::optimizersDataParallel_data() {
+    QTest::addColumn<QString>("type");
+    for (const char* type : {"lion", "lars", "lamb"})
+        QTest::newRow(type) << QString::fromUtf8(type);
+}
+
+/// Norms of tensors must not see the padding, which depends on the ranks.
+void TestEquivalenceFp64::optimizersDataParallel() {
+    QFETCH(QString, type);
+    spec::Experiment experiment = cnnExperiment();
+    experiment.training.optimizer = {type.toStdString(), {{"learning_rate", 0.01}}};
+    const HarnessOptions options{.steps = 50};
+    const RankOutcome one = trainOnThreads(experiment, options).front();
+    QVERIFY2(one.error.empty(), one.error.c_str());
+    experiment.parallel.data = 3;
+    const auto many = trainOnThreads(experiment, options);
+    for (const RankOutcome& rank : many)
+        QVERIFY(rank.parameters == many.front().parameters);
+    const double loss = largestRelative(many.front().losses, one.losses, 50);
+    QVERIFY2(loss < 1e-11, qPrintable(QString::number(loss)));
 }
 
 void TestEquivalenceFp64::dataParallelFp32_data() {
@@ -153,6 +191,10 @@ void TestEquivalenceFp64::plannedMemoryIsReal() {
             experiment.precision = precision;
             experiment.parallel.data = world;
             experiment.training.optimizer = {"adam", {}};
+            if (world == 2)
+                experiment.training.emaDecay = 0.9;
+            if (world == 3)
+                experiment = stoppingEarly(std::move(experiment));
             for (const RankOutcome& rank : trainOnThreads(experiment, {.steps = 1})) {
                 QVERIFY2(rank.error.empty(), rank.error.c_str());
                 QCOMPARE(rank.realMemory.parameters, rank.plannedMemory.parameters);
@@ -182,6 +224,63 @@ void TestEquivalenceFp64::lossFalls() {
         QVERIFY2(outcome.losses.back() < 0.5 * outcome.losses.front(),
                  qPrintable(QString::number(outcome.losses.back())));
     }
+}
+
+/// The average follows its recurrence, starts at the first weights, and goes in and out of use
+/// without a trace in the weights that are trained.
+void TestEquivalenceFp64::averageIsOfTheWeights() {
+    const double decay = 0.4;
+    spec::Experiment experiment = mlpExperiment();
+    experiment.training.emaDecay = decay;
+    std::vector<double> expected;
+    double worst = 0;
+    const auto afterStep = [&](std::int64_t step, engine::Executor& executor) {
+        const std::vector<double> now = parametersOf(executor);
+        executor.swapAverage();
+        const std::vector<double> average = parametersOf(executor);
+        executor.swapAverage();
+        QVERIFY(parametersOf(executor) == now);
+        if (step == 0) { // average = 2/11 of the first weights + 9/11 of these
+            expected = average;
+            return;
+        }
+        const double t = static_cast<double>(step + 1);
+        const double keep = std::min(decay, (1 + t) / (10 + t));
+        for (std::size_t i = 0; i < now.size(); ++i) {
+            expected[i] = keep * expected[i] + (1 - keep) * now[i];
+            worst = std::max(worst, std::abs(expected[i] - average[i]));
+        }
+        QVERIFY(average != now);
+    };
+    const auto averaged = trainOnThreads(experiment, {.steps = 30, .afterStep = afterStep});
+    QVERIFY2(averaged.front().error.empty(), averaged.front().error.c_str());
+    QVERIFY(!expected.empty());
+    QVERIFY2(worst < 1e-14, qPrintable(QString::number(worst)));
+    // The average changes nothing that is trained.
+    experiment.training.emaDecay.reset();
+    QVERIFY(trainOnThreads(experiment, {.steps = 30}).front().losses == averaged.front().losses);
+}
+
+void TestEquivalenceFp64::bestWeightsComeBack() {
+    spec::Experiment experiment = stoppingEarly(mlpExperiment());
+    std::vector<double> best;
+    const auto afterStep = [&](std::int64_t step, engine::Executor& executor) {
+        if (step == 3) {
+            executor.swapAverage();
+            executor.keepBest();
+            best = parametersOf(executor);
+            executor.swapAverage();
+        }
+        if (step == 9) {
+            QVERIFY(executor.parametersAreFinite());
+            QVERIFY(parametersOf(executor) != best);
+            executor.restoreBest();
+            QVERIFY(parametersOf(executor) == best);
+        }
+    };
+    const auto outcome = trainOnThreads(experiment, {.steps = 10, .afterStep = afterStep});
+    QVERIFY2(outcome.front().error.empty(), outcome.front().error.c_str());
+    QVERIFY(!best.empty());
 }
 
 QTEST_GUILESS_MAIN(TestEquivalenceFp64)

@@ -64,6 +64,7 @@ private slots:
     void numbersByHand();
     void optimizersNeedState_data();
     void optimizersNeedState();
+    void copiesOfTheWeightsAreCounted();
     void memoryIsTheLargestOfAllBatches();
     void layoutsFollowTheConvolutions();
     void hashIsTheSameEverywhere();
@@ -71,6 +72,7 @@ private slots:
     void hashChangesWithEverything();
     void problems_data();
     void problems();
+    void theFactorOfTheRateIsShown();
     void json();
 };
 
@@ -219,6 +221,11 @@ void PlanTest::optimizersNeedState_data() {
     QTest::newRow("momentum") << QByteArray("{\"type\": \"sgd\", \"momentum\": 0.9}") << 1;
     QTest::newRow("adam") << QByteArray("{\"type\": \"adam\"}") << 2;
     QTest::newRow("adamw") << QByteArray("{\"type\": \"adamw\"}") << 2;
+    QTest::newRow("lion") << QByteArray("{\"type\": \"lion\"}") << 1;
+    QTest::newRow("lars") << QByteArray("{\"type\": \"lars\"}") << 1;
+    QTest::newRow("lars without momentum")
+        << QByteArray("{\"type\": \"lars\", \"momentum\": 0}") << 0;
+    QTest::newRow("lamb") << QByteArray("{\"type\": \"lamb\"}") << 2;
 }
 
 void PlanTest::optimizersNeedState() {
@@ -229,6 +236,18 @@ void PlanTest::optimizersNeedState() {
     QCOMPARE(plan.optimizerSlots, buffers);
     QCOMPARE(plan.ranks[0].memory.optimizer,
              static_cast<std::size_t>(buffers) * plan.ranks[0].memory.parameters);
+}
+
+void PlanTest::copiesOfTheWeightsAreCounted() {
+    const auto buffers = [](const test::Settings& settings) {
+        const plan::MemoryByClass memory = planOf(test::smallExperiment(settings)).ranks[0].memory;
+        return memory.optimizer / memory.parameters;
+    };
+    QCOMPARE(buffers({}), std::size_t{2}); // AdamW
+    QCOMPARE(buffers({{"training.ema_decay", "0.99"}}), std::size_t{3});
+    QCOMPARE(buffers({{"training.early_stopping.patience", "3"}}), std::size_t{3});
+    QCOMPARE(buffers({{"training.ema_decay", "0"}, {"training.early_stopping", "{}"}}),
+             std::size_t{4});
 }
 
 void PlanTest::memoryIsTheLargestOfAllBatches() {
@@ -296,6 +315,9 @@ void PlanTest::hashChangesWithEverything_data() {
     row("training.max_steps", "100");
     row("training.seed", "2");
     row("training.clip_norm", "1");
+    row("training.learning_rate_batch", "64");
+    row("training.ema_decay", "0.5");
+    row("training.early_stopping", "{}");
     row("training.optimizer.learning_rate", "0.0010000000000000002");
     row("training.optimizer.beta1", "0.8");
     row("training.optimizer.type", "adam");
@@ -363,6 +385,17 @@ void PlanTest::problems() {
     QFETCH(QByteArrayList, found);
     QFETCH(QByteArray, sentence);
     QCOMPARE(found, QByteArrayList{sentence});
+}
+
+void PlanTest::theFactorOfTheRateIsShown() {
+    const auto factor = [](const test::Settings& settings) {
+        const std::string text = toJson(planOf(test::smallExperiment(settings)));
+        return QJsonDocument::fromJson(QByteArray::fromStdString(text))
+            .object()[QStringLiteral("learning_rate_factor")]
+            .toDouble();
+    };
+    QCOMPARE(factor({}), 1.0);
+    QCOMPARE(factor({{"training.learning_rate_batch", "256"}}), 0.5);
 }
 
 void PlanTest::json() {

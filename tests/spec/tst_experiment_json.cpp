@@ -40,6 +40,7 @@ private slots:
     void absentKeysAreWrittenWithTheirDefaults();
     void numbersKeepTheirForm();
     void everyFieldComesBack();
+    void earlyStoppingBySettings();
     void aTypeMayBeLeftOut();
     void foreignLocales_data();
     void foreignLocales();
@@ -83,9 +84,10 @@ void ExperimentJsonTest::absentKeysAreWrittenWithTheirDefaults() {
     for (const char* line :
          {"\"normalize\": \"standard\"", "\"kernel\": 3", "\"stride\": 1", "\"bias\": true",
           "\"type\": \"cross_entropy\"", "\"seed\": 1", "\"max_steps\": null",
-          "\"clip_norm\": null", "\"beta2\": 0.999", "\"epsilon\": 1e-08", "\"weight_decay\": 0.01",
-          "\"type\": \"constant\"", "\"warmup_steps\": 0", "\"precision\": \"fp32\"",
-          "\"transport\": \"auto\"", "\"devices\": []"})
+          "\"clip_norm\": null", "\"learning_rate_batch\": null", "\"ema_decay\": null",
+          "\"early_stopping\": null", "\"beta2\": 0.999", "\"epsilon\": 1e-08",
+          "\"weight_decay\": 0.01", "\"type\": \"constant\"", "\"warmup_steps\": 0",
+          "\"precision\": \"fp32\"", "\"transport\": \"auto\"", "\"devices\": []"})
         QVERIFY2(text.contains(line), line);
 }
 
@@ -114,6 +116,9 @@ void ExperimentJsonTest::everyFieldComesBack() {
     experiment.data.normalize = "unit";
     experiment.training.maxSteps = 1000;
     experiment.training.clipNorm = 0.5;
+    experiment.training.learningRateBatch = 32;
+    experiment.training.emaDecay = 0.999;
+    experiment.training.earlyStopping = EarlyStopping{"validation_accuracy", 7, 0.001};
     experiment.training.seed = ~std::uint64_t{0};
     experiment.training.optimizer = {"sgd", {{"momentum", Value(0.9)}, {"nesterov", Value(true)}}};
     experiment.training.schedule = {"step", {{"every_updates", Value(std::int64_t{7})}}};
@@ -128,12 +133,31 @@ void ExperimentJsonTest::everyFieldComesBack() {
     QCOMPARE(parsed.experiment.name, experiment.name);
     QCOMPARE(parsed.experiment.training.seed, ~std::uint64_t{0});
     QCOMPARE(parsed.experiment.training.maxSteps, experiment.training.maxSteps);
-    QCOMPARE(parsed.experiment.training.clipNorm, experiment.training.clipNorm);
+    QVERIFY(parsed.experiment.training.clipNorm == 0.5);
+    QVERIFY(parsed.experiment.training.learningRateBatch == 32);
+    QVERIFY(parsed.experiment.training.emaDecay == 0.999);
+    QVERIFY(parsed.experiment.training.earlyStopping == experiment.training.earlyStopping);
     QVERIFY(parsed.experiment.precision == Precision::Fp64);
     QVERIFY(parsed.experiment.data == experiment.data);
     QVERIFY(parsed.experiment.parallel == experiment.parallel);
     QCOMPARE(parsed.experiment.devices, experiment.devices);
     QCOMPARE(parsed.experiment.model.layers[1].from, experiment.model.layers[1].from);
+}
+
+/// What is not said of early stopping has its default; null takes it back.
+void ExperimentJsonTest::earlyStoppingBySettings() {
+    const auto stopping = [](const test::Settings& settings) {
+        return test::smallExperiment(settings).training.earlyStopping;
+    };
+    QVERIFY(!stopping({}));
+    QVERIFY(stopping({{"training.early_stopping", "{}"}}) == EarlyStopping());
+    QVERIFY(stopping({{"training.early_stopping.patience", "2"}}) ==
+            (EarlyStopping{"validation_loss", 2, 0}));
+    QVERIFY(stopping({{"training.early_stopping.metric", "validation_accuracy"},
+                      {"training.early_stopping.min_delta", "1"}}) ==
+            (EarlyStopping{"validation_accuracy", 5, 1}));
+    QVERIFY(!stopping(
+        {{"training.early_stopping.patience", "2"}, {"training.early_stopping", "null"}}));
 }
 
 void ExperimentJsonTest::aTypeMayBeLeftOut() {
@@ -179,6 +203,12 @@ void ExperimentJsonTest::mistakes_data() {
         "model.layers[0].pading: This key is not known here. Did you mean \"padding\"?");
     row("misspelt key at the top", "\"parallel\"", "\"paralel\"",
         "paralel: This key is not known here. Did you mean \"parallel\"?");
+    row("misspelt average", "\"epochs\": 5", "\"ema_deca\": 0.9",
+        "training.ema_deca: This key is not known here. Did you mean \"ema_decay\"?");
+    row("misspelt key of early stopping", "\"epochs\": 5", "\"early_stopping\": {\"patienc\": 3}",
+        "training.early_stopping.patienc: This key is not known here. Did you mean \"patience\"?");
+    row("a number for early stopping", "\"epochs\": 5", "\"early_stopping\": 3",
+        "training.early_stopping: Expected an object { }, found the number 3.");
     row("key far from all", "\"epochs\": 5", "\"q\": 5", "training.q: This key is not known here.");
     row("misspelt layer", "\"type\": \"relu\"", "\"type\": \"rulu\"",
         "model.layers[1].type: There is no layer \"rulu\". Did you mean \"relu\"?");

@@ -24,6 +24,7 @@ private slots:
     void accepts_data();
     void accepts();
     void refusesWhatOnlyAProgramCanSet();
+    void earlyStoppingNeedsValidation();
     void namesStayOnOneLine();
     void batchesSmallerThanTheRanks_data();
     void batchesSmallerThanTheRanks();
@@ -84,6 +85,23 @@ void ValidationTest::refuses_data() {
         "training.max_steps: Expected a whole number from 1 to 9,223,372,036,854,775,807, found "
         "0.");
     row("training.clip_norm", "0", "training.clip_norm: Expected a number above 0, found 0.");
+    row("training.learning_rate_batch", "0",
+        "training.learning_rate_batch: Expected a whole number from 1 to 16,777,216, found 0.");
+    row("training.ema_decay", "1",
+        "training.ema_decay: Expected a number from 0 to below 1, found 1.");
+    row("training.early_stopping.metric", "train_loss",
+        "training.early_stopping.metric: Found \"train_loss\"; known are: validation_loss, "
+        "validation_accuracy.");
+    row("training.early_stopping.patience", "0",
+        "training.early_stopping.patience: Expected a whole number from 1 to 1,000,000, found 0.");
+    row("training.early_stopping.min_delta", "-1",
+        "training.early_stopping.min_delta: Expected a number of at least 0, found -1.");
+    row("training.optimizer", "{\"type\": \"lars\", \"trust_coefficient\": 0}",
+        "training.optimizer.trust_coefficient: 0.0 is not a number above 0.");
+    row("training.schedule", "{\"type\": \"wsd\", \"decay_share\": 1.5}",
+        "training.schedule.decay_share: 1.5 is not a number above 0 and at most 1.");
+    row("training.schedule", "{\"type\": \"one_cycle\", \"shape\": \"square\"}",
+        "training.schedule.shape: \"square\" is not one of cosine, linear.");
     row("training.optimizer.learning_rate", "0",
         "training.optimizer.learning_rate: 0.0 is not a number above 0.");
     row("training.optimizer.beta1", "1",
@@ -135,6 +153,12 @@ void ValidationTest::accepts_data() {
     row("training.optimizer.momentum", "0");
     row("devices", "[\"local/cpu:7\", \"local/cpu:0\"]");
     row("devices", "null");
+    row("training.ema_decay", "0");
+    row("training.early_stopping", "{}");
+    row("training.early_stopping.patience", "1000000");
+    row("training.optimizer", "{\"type\": \"lamb\"}");
+    row("training.schedule", "{\"type\": \"wsd\", \"decay_share\": 1}");
+    row("training.schedule", "{\"type\": \"one_cycle\", \"rise_share\": 0}");
 }
 
 void ValidationTest::accepts() {
@@ -161,6 +185,14 @@ void ValidationTest::refusesWhatOnlyAProgramCanSet() {
                         "training.clip_norm: Expected a number above 0, found inf.",
                         "training.optimizer.momentum: This key is not known here.",
                         "training.optimizer.learning_rate: nan is not a number above 0."}));
+}
+
+void ValidationTest::earlyStoppingNeedsValidation() {
+    const Settings settings = {{"data.validation", "null"}, {"training.early_stopping", "{}"}};
+    QCOMPARE(sentences(parseExperiment(test::smallExperimentText(), settings).problems),
+             QByteArrayList{"training.early_stopping.metric: Early stopping looks at the "
+                            "validation, but no data is kept for it. Set data.validation, or take "
+                            "early stopping out."});
 }
 
 void ValidationTest::namesStayOnOneLine() {

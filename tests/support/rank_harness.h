@@ -21,7 +21,7 @@ struct HarnessOptions {
     /// Set in the middle of a run to ask for its end, as the supervisor does. -1: never.
     std::int64_t stopAtStep = -1;
     /// Called on rank 0 after each step with the executor, for looking inside.
-    std::function<void(std::int64_t step, const engine::Executor& executor)> afterStep = {};
+    std::function<void(std::int64_t step, engine::Executor& executor)> afterStep = {};
 };
 
 struct RankOutcome {
