@@ -80,15 +80,6 @@ void CheckCommand::onChecked(const Result<CheckedExperiment>& checked) {
 QString rateText(const plan::Plan& plan) {
     if (plan.learningRateFactor == 1)
         return {};
-    return u"learning rate multiplied by " +
-           QString::fromStdString(rounded(plan.learningRateFactor, 6)) + u" for a batch of " +
-           number(plan.batch);
-}
-
-/// Empty where the rate is used as it is given.
-QString rateText(const plan::Plan& plan) {
-    if (plan.learningRateFactor == 1)
-        return {};
     return u"learning rate is multiplied by " +
            QString::fromStdString(rounded(plan.learningRateFactor, 6)) + u" for a batch of " +
            number(plan.batch);
