@@ -187,7 +187,8 @@ Row measure(const Case& c, int threads, TorchPeer& peer) {
             theirs[i].push_back(peer.samplesPerSecond(c.name, threads, variants[i], kSeconds));
     }
     const Median mine = medianOf(ours);
-    Row row{.name = c.name + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads"),
+    Row row{.name =
+                c.name + ", " + std::to_string(threads) + (threads == 1 ? " thread" : " threads"),
             .value = mine.value,
             .unit = "samples/s",
             .peer = {},

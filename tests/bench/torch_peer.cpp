@@ -26,8 +26,7 @@ TorchPeer::TorchPeer() {
         ::dup2(answers[1], STDOUT_FILENO);
         for (const int end : {questions[0], questions[1], answers[0], answers[1]})
             ::close(end);
-        ::execlp(python.c_str(), python.c_str(), TRAINYARD_TORCH_PEER,
-                 static_cast<char*>(nullptr));
+        ::execlp(python.c_str(), python.c_str(), TRAINYARD_TORCH_PEER, static_cast<char*>(nullptr));
         ::_exit(127);
     }
     ::close(questions[0]);
@@ -57,8 +56,8 @@ std::vector<std::string> TorchPeer::variants(const std::string& name) {
 
 double TorchPeer::samplesPerSecond(const std::string& name, int threads, const std::string& variant,
                                    double seconds) {
-    const std::string answer = ask(name + " " + std::to_string(threads) + " " + variant + " " +
-                                   shortest(seconds));
+    const std::string answer =
+        ask(name + " " + std::to_string(threads) + " " + variant + " " + shortest(seconds));
     const auto speed = parseReal(answer);
     TRAINYARD_CHECK_MSG(speed.has_value(), "the PyTorch process ended: " + answer);
     return *speed;
