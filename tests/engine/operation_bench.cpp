@@ -54,10 +54,13 @@ public:
     void set(std::int64_t i, double value) {
         std::byte* to = m_memory.get() + kGuard + static_cast<std::size_t>(i) * size();
         const float narrow = static_cast<float>(value);
+        const auto index = static_cast<std::int32_t>(value);
         if (m_type == DType::Fp64)
             std::memcpy(to, &value, sizeof value);
-        else
+        else if (m_type == DType::Fp32)
             std::memcpy(to, &narrow, sizeof narrow);
+        else
+            std::memcpy(to, &index, sizeof index);
     }
 
     void fill(double value) {
@@ -116,6 +119,8 @@ public:
     Operand operand(const Shape& shape) { return {m_buffer.data(), shape, m_layout}; }
     Operand absent() const { return {nullptr, m_shape, m_layout}; }
 
+    const Shape& shape() const { return m_shape; }
+    std::size_t count() const { return static_cast<std::size_t>(m_rows * elementCount(m_shape)); }
     void spoil() { m_buffer.spoil(); }
 
     void write(const std::vector<double>& values) {
@@ -125,7 +130,7 @@ public:
 
     std::vector<double> read() const {
         m_buffer.checkGuards();
-        std::vector<double> values(static_cast<std::size_t>(m_rows * elementCount(m_shape)));
+        std::vector<double> values(count());
         double everything = 0, inside = 0;
         forEach([&](std::int64_t stored, std::size_t i) {
             values[i] = m_buffer.at(stored);
@@ -163,76 +168,121 @@ public:
     Memory(DType type, const OperationCase& c, const OperationValues& values,
            const OperationOptions& options)
         : m_case(c), m_values(values), m_options(options),
-          m_input(type, c.rows, c.input, c.inputLayout, "input"),
           m_output(type, c.rows, c.output(), c.outputLayout, "output"),
-          m_inputGradient(type, c.rows, c.input, c.inputLayout, "input gradient"),
           m_outputGradient(type, c.rows, c.output(), c.outputLayout, "output gradient"),
-          m_saved(DType::Int32, c.rows * storedElements(c.output(), c.outputLayout), "saved") {
-        for (std::int64_t i = 0; i < c.parameterCount(); ++i) {
-            m_parameters.emplace_back(type, 1, c.parameterShape(i), Layout::Plain, "parameter");
-            m_parameters.back().write(values.parameters[static_cast<std::size_t>(i)]);
-            m_gradients.emplace_back(type, 1, c.parameterShape(i), Layout::Plain,
-                                     "parameter gradient");
+          m_saved(DType::Int32, savedWords(type, c), "saved"),
+          m_targets(type, c.rows * c.targetsPerRow(), "targets"),
+          m_statistics(static_cast<std::size_t>(2 * c.input.front() + 1)),
+          m_lossSums(engine::kLossSums) {
+        for (const Port& port : c.inputs()) {
+            m_inputs.emplace_back(c.hasIndices() ? DType::Int32 : type, c.rows, port.shape,
+                                  port.layout, "input");
+            m_inputGradients.emplace_back(type, c.rows, port.shape, port.layout, "input gradient");
         }
-        m_request.kind = c.kind;
-        m_request.attributes = c.attributes;
-        m_request.type = type;
-        m_request.rows = c.rows;
-        m_request.saved = m_saved.data();
-        m_request.labels = values.labels.data();
-        m_request.lossSums = m_lossSums;
-        for (Value& parameter : m_parameters)
-            m_request.parameters.push_back(parameter.operand());
+        for (const Shape& shape : c.parameterShapes()) {
+            m_parameters.emplace_back(type, 1, shape, Layout::Plain, "parameter");
+            m_parameters.back().write(values.parameters[m_parameters.size() - 1]);
+            m_parameterGradients.emplace_back(type, 1, shape, Layout::Plain, "parameter gradient");
+        }
+        if (c.kind == OperationKind::SoftmaxCrossEntropy)
+            m_confusion.resize(static_cast<std::size_t>(c.input.back() * c.input.back()));
+        makeRequest(type);
     }
 
     /// All kernels are made before any runs, as for a training run.
     void compile(engine::Backend& backend) {
-        m_forward = backend.compile(forwardRequest());
-        if (!m_options.inference)
-            m_backward = backend.compile(backwardRequest());
+        m_kernels.clear();
+        for (const Direction direction : {Direction::Forward, Direction::Backward}) {
+            if (direction == Direction::Backward && m_options.inference)
+                continue;
+            KernelRequest request =
+                direction == Direction::Backward ? backwardRequest() : forwardRequest();
+            if (m_options.phases) {
+                request.phase = plan::Phase::Collect;
+                m_kernels.push_back(backend.compile(request));
+                request.phase = plan::Phase::Apply;
+            }
+            m_kernels.push_back(backend.compile(request));
+        }
     }
 
     /// Memory that a kernel has to fill is NaN before: it may have held other values.
-    void run() {
-        for (Value* value : {&m_output, &m_inputGradient, &m_outputGradient})
-            value->spoil();
-        for (Value& gradient : m_gradients)
-            gradient.spoil();
-        m_input.write(m_values.input);
+    void prepare() {
+        m_output.spoil();
+        m_outputGradient.spoil();
+        for (std::vector<Value>* values : {&m_inputGradients, &m_parameterGradients})
+            for (Value& value : *values)
+                value.spoil();
+        for (std::size_t i = 0; i < m_inputs.size(); ++i)
+            m_inputs[i].write(m_values.inputs[i]);
         if (!m_case.isLoss())
             m_outputGradient.write(m_values.outputGradient);
+        for (std::size_t i = 0; i < m_values.targets.size(); ++i)
+            m_targets.set(static_cast<std::int64_t>(i), m_values.targets[i]);
         if (m_options.addToGradients)
             fillGradients();
-        m_lossSums[0] = m_lossSums[1] = 0;
-        runKernels();
+        std::ranges::fill(m_lossSums, 0.0);
+        std::ranges::fill(m_confusion, 0);
+        std::ranges::fill(m_statistics, std::numeric_limits<double>::quiet_NaN());
     }
 
     void runKernels() {
-        m_forward->run(m_values.context);
-        if (m_backward)
-            m_backward->run(m_values.context);
+        for (const auto& kernel : m_kernels)
+            kernel->run(m_values.context);
     }
 
-    OperationResults results() const {
+    void runKernel(std::size_t index) { m_kernels.at(index)->run(m_values.context); }
+    std::vector<double>& statistics() { return m_statistics; }
+
+    OperationResults results() {
         OperationResults out;
         m_saved.checkGuards();
-        out.lossSum = m_lossSums[0];
-        out.correct = m_lossSums[1];
+        out.lossSums = m_lossSums;
+        out.confusion = m_confusion;
         if (!m_case.isLoss())
             out.output = forwardOutput().read();
         if (m_options.inference)
             return out;
-        out.inputGradient = backwardOutput().read();
-        for (const Value& gradient : m_gradients)
-            out.parameterGradients.push_back(gradient.read());
+        for (std::size_t i = 0; i < m_inputs.size(); ++i)
+            out.inputGradients.push_back(wanted(i) ? inputGradient(i).read()
+                                                   : std::vector<double>());
+        for (std::size_t i = 0; i < m_parameters.size(); ++i)
+            out.parameterGradients.push_back(wanted(m_inputs.size() + i)
+                                                 ? m_parameterGradients[i].read()
+                                                 : std::vector<double>());
         return out;
     }
 
 private:
+    static std::int64_t savedWords(DType type, const OperationCase& c) {
+        if (c.isLoss())
+            return 0;
+        return static_cast<std::int64_t>(graph::savedBytes(c.kind, c.attributes, c.input,
+                                                           c.output(), c.outputLayout, c.rows,
+                                                           type) /
+                                         4);
+    }
+
+    void makeRequest(DType type) {
+        m_request.kind = m_case.kind;
+        m_request.attributes = m_case.attributes;
+        m_request.type = type;
+        m_request.rows = m_case.rows;
+        m_request.saved = m_saved.data();
+        m_request.statistics = m_options.phases ? m_statistics.data() : nullptr;
+        m_request.labels = m_values.labels.data();
+        m_request.targets = m_targets.data();
+        m_request.lossSums = m_lossSums.data();
+        m_request.confusion = m_confusion.empty() ? nullptr : m_confusion.data();
+        for (Value& parameter : m_parameters)
+            m_request.parameters.push_back(parameter.operand());
+    }
+
     KernelRequest forwardRequest() {
         KernelRequest request = m_request;
         request.direction = m_options.inference ? Direction::Inference : Direction::Forward;
-        request.inputs = {m_input.operand()};
+        for (Value& input : m_inputs)
+            request.inputs.push_back(input.operand());
         if (!m_case.isLoss())
             request.outputs = {forwardOutput().operand(m_case.output())};
         return request;
@@ -242,45 +292,64 @@ private:
         const graph::OperationTraits& traits = graph::traits(m_case.kind);
         KernelRequest request = m_request;
         request.direction = Direction::Backward;
-        request.addToParameterGradient.assign(request.parameters.size(), m_options.addToGradients);
-        request.addToInputGradient = {m_options.addToGradients};
-        request.inputs = {traits.readsInput ? m_input.operand() : m_input.absent()};
+        request.addToParameterGradient.assign(m_parameters.size(), m_options.addToGradients);
+        request.addToInputGradient.assign(m_inputs.size(), m_options.addToGradients);
         if (!m_case.isLoss()) {
             request.outputs = {traits.readsOutput ? forwardOutput().operand(m_case.output())
                                                   : m_output.absent()};
             request.outputGradients = {m_outputGradient.operand()};
         }
-        request.inputGradients = {backwardOutput().operand(m_case.input)};
-        for (Value& gradient : m_gradients)
-            request.parameterGradients.push_back(gradient.operand());
+        for (std::size_t i = 0; i < m_inputs.size(); ++i) {
+            Value& input = m_inputs[i];
+            request.inputs.push_back(traits.readsInput ? input.operand() : input.absent());
+            request.inputGradients.push_back(wanted(i) ? inputGradient(i).operand(input.shape())
+                                                       : m_inputGradients[i].absent());
+        }
+        for (std::size_t i = 0; i < m_parameters.size(); ++i) {
+            Value& gradient = m_parameterGradients[i];
+            request.parameterGradients.push_back(wanted(m_inputs.size() + i) ? gradient.operand()
+                                                                             : gradient.absent());
+        }
         return request;
     }
 
-    Value& forwardOutput() { return m_options.inPlace ? m_input : m_output; }
-    const Value& forwardOutput() const { return m_options.inPlace ? m_input : m_output; }
-    Value& backwardOutput() { return m_options.inPlace ? m_outputGradient : m_inputGradient; }
-    const Value& backwardOutput() const {
-        return m_options.inPlace ? m_outputGradient : m_inputGradient;
+    /// Inputs are numbered before parameters. Indices have no gradient.
+    bool wanted(std::size_t gradient) const {
+        if (gradient < m_inputs.size() && m_case.hasIndices())
+            return false;
+        return m_options.onlyGradient < 0 ||
+               gradient == static_cast<std::size_t>(m_options.onlyGradient);
+    }
+
+    bool inPlace(std::size_t input) const {
+        return m_options.inPlace >= 0 && input == static_cast<std::size_t>(m_options.inPlace);
+    }
+
+    Value& forwardOutput() {
+        return m_options.inPlace < 0 ? m_output
+                                     : m_inputs[static_cast<std::size_t>(m_options.inPlace)];
+    }
+    Value& inputGradient(std::size_t input) {
+        return inPlace(input) ? m_outputGradient : m_inputGradients[input];
     }
 
     void fillGradients() {
-        const std::int64_t count = m_case.rows * elementCount(m_case.input);
-        m_inputGradient.write(
-            std::vector<double>(static_cast<std::size_t>(count), kInitialGradient));
-        for (std::size_t i = 0; i < m_gradients.size(); ++i)
-            m_gradients[i].write(
-                std::vector<double>(m_values.parameters[i].size(), kInitialGradient));
+        for (std::vector<Value>* values : {&m_inputGradients, &m_parameterGradients})
+            for (Value& value : *values)
+                value.write(std::vector<double>(value.count(), kInitialGradient));
     }
 
     const OperationCase& m_case;
     const OperationValues& m_values;
     OperationOptions m_options;
-    Value m_input, m_output, m_inputGradient, m_outputGradient;
-    GuardedBuffer m_saved;
-    std::vector<Value> m_parameters, m_gradients;
-    double m_lossSums[2] = {0, 0};
+    std::vector<Value> m_inputs, m_inputGradients;
+    Value m_output, m_outputGradient;
+    GuardedBuffer m_saved, m_targets;
+    std::vector<Value> m_parameters, m_parameterGradients;
+    std::vector<double> m_statistics, m_lossSums;
+    std::vector<std::int64_t> m_confusion;
     KernelRequest m_request;
-    std::unique_ptr<engine::Kernel> m_forward, m_backward;
+    std::vector<std::unique_ptr<engine::Kernel>> m_kernels;
 };
 
 namespace {
@@ -308,63 +377,143 @@ std::vector<double> distinct(std::uint64_t seed, std::int64_t count) {
     return values;
 }
 
+/// Labels of all classes in turn, and in between some that are to be ignored.
+std::vector<std::int32_t> labelsFor(const OperationCase& c, std::uint64_t seed) {
+    const std::int64_t classes = c.input.back();
+    std::vector<std::int32_t> labels;
+    for (std::int64_t i = 0; i < c.rows * c.targetsPerRow(); ++i)
+        labels.push_back(static_cast<std::int32_t>(
+            permuted(seed, RandomStream::Shuffle, 1, i % classes, classes)));
+    const auto* a = std::get_if<graph::CrossEntropyAttributes>(&c.attributes);
+    for (std::size_t i = 1; i < labels.size() && a && a->ignoredLabel >= 0; i += 4)
+        labels[i] = i % 8 == 1 ? -7 : static_cast<std::int32_t>(a->ignoredLabel);
+    return labels;
+}
+
+/// Errors are odd multiples of 1/64: never near 0 or a whole delta, where losses have their kinks.
+std::vector<double> targetsFor(const OperationCase& c, std::uint64_t seed,
+                               const std::vector<double>& predictions) {
+    std::vector<double> targets = uniforms(seed, c.rows * c.targetsPerRow());
+    for (std::size_t i = 0; i < targets.size(); ++i) {
+        const double u = targets[i];
+        if (c.kind == OperationKind::BinaryCrossEntropy)
+            targets[i] = i % 3 == 0 ? (u > 0 ? 1 : 0) : (u + 1) / 2;
+        else
+            targets[i] = predictions[i] + (std::floor(u * 32) + 0.5) / 32;
+        targets[i] = static_cast<double>(static_cast<float>(targets[i]));
+    }
+    return targets;
+}
+
+std::vector<double> inputFor(const OperationCase& c, std::uint64_t seed, const Shape& shape) {
+    const std::int64_t count = c.rows * elementCount(shape);
+    if (c.kind == OperationKind::MaxPool)
+        return distinct(seed, count);
+    std::vector<double> values = uniforms(seed, count);
+    for (double& x : values) {
+        if (c.kind == OperationKind::Relu)
+            x += x < 0 ? -0.125 : 0.125;
+        if (c.isLoss())
+            x *= 4;
+        if (const auto* table = std::get_if<graph::EmbeddingAttributes>(&c.attributes))
+            x = std::floor((x + 1) / 2 * static_cast<double>(table->vocabulary) * 0.999);
+    }
+    return values;
+}
+
+template <class Item>
+std::vector<Item> slice(const std::vector<Item>& items, std::int64_t first, std::int64_t count) {
+    return {items.begin() + first, items.begin() + first + count};
+}
+
 } // namespace
 
+std::vector<Port> OperationCase::inputs() const {
+    std::vector<Port> all = {{input, inputLayout}};
+    all.insert(all.end(), moreInputs.begin(), moreInputs.end());
+    return all;
+}
+
 Shape OperationCase::output() const {
-    return engine::outputShape(kind, attributes, input);
+    std::vector<Shape> shapes;
+    for (const Port& port : inputs())
+        shapes.push_back(port.shape);
+    return engine::outputShape(kind, attributes, shapes);
 }
 
 bool OperationCase::plain() const {
-    return inputLayout == Layout::Plain && outputLayout == Layout::Plain;
+    return outputLayout == Layout::Plain && std::ranges::all_of(inputs(), [](const Port& port) {
+               return port.layout == Layout::Plain;
+           });
 }
 
 OperationCase OperationCase::inPlainLayout() const {
     OperationCase c = *this;
     c.inputLayout = c.outputLayout = Layout::Plain;
+    for (Port& port : c.moreInputs)
+        port.layout = Layout::Plain;
     return c;
 }
 
-std::int64_t OperationCase::parameterCount() const {
-    if (const auto* linear = std::get_if<graph::LinearAttributes>(&attributes))
-        return linear->bias ? 2 : 1;
-    if (const auto* conv = std::get_if<graph::Conv2dAttributes>(&attributes))
-        return conv->bias ? 2 : 1;
-    return 0;
+bool OperationCase::hasForms() const {
+    return kind == OperationKind::Linear || kind == OperationKind::Conv2d;
 }
 
-Shape OperationCase::parameterShape(std::int64_t index) const {
-    if (const auto* linear = std::get_if<graph::LinearAttributes>(&attributes))
-        return index == 0 ? Shape{linear->outFeatures, linear->inFeatures}
-                          : Shape{linear->outFeatures};
-    const auto& conv = std::get<graph::Conv2dAttributes>(attributes);
-    return index == 0
-               ? Shape{conv.outChannels, conv.inChannels, conv.kernelHeight, conv.kernelWidth}
-               : Shape{conv.outChannels};
+std::vector<Shape> OperationCase::parameterShapes() const {
+    return engine::parameterShapes(kind, attributes, input);
+}
+
+bool OperationCase::isStatistic(std::size_t parameter) const {
+    return kind == OperationKind::BatchNorm && parameter >= 2;
+}
+
+std::int64_t OperationCase::targetsPerRow() const {
+    if (!isLoss())
+        return 0;
+    const std::int64_t elements = elementCount(input);
+    return kind == OperationKind::SoftmaxCrossEntropy ? elements / input.back() : elements;
 }
 
 OperationValues randomValues(const OperationCase& c) {
     const std::uint64_t seed = std::hash<std::string>{}(c.inPlainLayout().name);
-    const std::int64_t inputs = c.rows * elementCount(c.input);
     OperationValues values;
-    values.input =
-        c.kind == OperationKind::MaxPool ? distinct(seed, inputs) : uniforms(seed, inputs);
-    if (c.kind == OperationKind::Relu)
-        for (double& x : values.input)
-            x += x < 0 ? -0.125 : 0.125;
-    for (std::int64_t i = 0; i < c.parameterCount(); ++i)
-        values.parameters.push_back(
-            uniforms(seed + 1 + static_cast<std::uint64_t>(i), elementCount(c.parameterShape(i))));
-    if (c.isLoss()) {
-        for (double& x : values.input)
-            x *= 4;
-        for (std::int64_t row = 0; row < c.rows; ++row)
-            values.labels.push_back(static_cast<std::int32_t>(
-                permuted(seed, RandomStream::Shuffle, 1, row % c.input[0], c.input[0])));
-    } else {
-        values.outputGradient = uniforms(seed + 9, c.rows * elementCount(c.output()));
+    for (const Port& port : c.inputs())
+        values.inputs.push_back(inputFor(c, seed + 20 * values.inputs.size(), port.shape));
+    for (const Shape& shape : c.parameterShapes()) {
+        const std::size_t i = values.parameters.size();
+        values.parameters.push_back(uniforms(seed + 1 + i, elementCount(shape)));
+        for (double& x : values.parameters.back())
+            x = c.isStatistic(i) ? 1.25 + x : x; // a variance is positive
     }
+    if (c.kind == OperationKind::SoftmaxCrossEntropy)
+        values.labels = labelsFor(c, seed);
+    else if (c.isLoss())
+        values.targets = targetsFor(c, seed + 9, values.inputs[0]);
+    else
+        values.outputGradient = uniforms(seed + 9, c.rows * elementCount(c.output()));
     values.context = {.seed = seed, .step = 7, .firstRow = 5, .globalRows = c.rows + 3};
     return values;
+}
+
+OperationValues partOf(const OperationCase& c, const OperationValues& values, std::int64_t first,
+                       std::int64_t count) {
+    OperationValues part = values;
+    const std::vector<Port> ports = c.inputs();
+    for (std::size_t i = 0; i < ports.size(); ++i) {
+        const std::int64_t elements = elementCount(ports[i].shape);
+        part.inputs[i] = slice(values.inputs[i], first * elements, count * elements);
+    }
+    if (!c.isLoss()) {
+        const std::int64_t elements = elementCount(c.output());
+        part.outputGradient = slice(values.outputGradient, first * elements, count * elements);
+    }
+    const std::int64_t targets = c.targetsPerRow();
+    if (!values.labels.empty())
+        part.labels = slice(values.labels, first * targets, count * targets);
+    if (!values.targets.empty())
+        part.targets = slice(values.targets, first * targets, count * targets);
+    part.context.firstRow += first;
+    return part;
 }
 
 OperationBench::OperationBench(engine::Backend& backend, DType type, const OperationCase& c,
@@ -379,8 +528,21 @@ void OperationBench::compile(engine::Backend& backend) {
     m_memory->compile(backend);
 }
 
+void OperationBench::prepare() {
+    m_memory->prepare();
+}
+
 void OperationBench::run() {
-    m_memory->run();
+    m_memory->prepare();
+    m_memory->runKernels();
+}
+
+void OperationBench::runKernel(std::size_t index) {
+    m_memory->runKernel(index);
+}
+
+std::vector<double>& OperationBench::statistics() {
+    return m_memory->statistics();
 }
 
 void OperationBench::runKernels() {
@@ -398,6 +560,48 @@ OperationResults evaluate(engine::Backend& backend, DType type, const OperationC
     return bench.results();
 }
 
+OperationResults evaluateInParts(engine::Backend& backend, DType type, const OperationCase& c,
+                                 const OperationValues& values,
+                                 const std::vector<std::int64_t>& rows) {
+    std::vector<OperationCase> cases(rows.size(), c);
+    std::vector<OperationValues> parts;
+    std::int64_t first = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        cases[i].rows = rows[i];
+        parts.push_back(partOf(c, values, first, rows[i]));
+        first += rows[i];
+    }
+    std::vector<std::unique_ptr<OperationBench>> benches;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        benches.push_back(std::make_unique<OperationBench>(backend, type, cases[i], parts[i],
+                                                           OperationOptions{.phases = true}));
+        benches.back()->prepare();
+    }
+    for (std::size_t kernel = 0; kernel < 4; ++kernel) {
+        for (const auto& bench : benches)
+            bench->runKernel(kernel);
+        std::vector<double> sum(benches.front()->statistics().size());
+        for (const auto& bench : benches)
+            std::ranges::transform(sum, bench->statistics(), sum.begin(), std::plus());
+        for (const auto& bench : benches)
+            if (kernel % 2 == 0) // after Collect
+                bench->statistics() = sum;
+    }
+    OperationResults joined = benches.front()->results();
+    const auto append = [](std::vector<double>& to, const std::vector<double>& from) {
+        to.insert(to.end(), from.begin(), from.end());
+    };
+    for (std::size_t i = 1; i < benches.size(); ++i) {
+        const OperationResults part = benches[i]->results();
+        append(joined.output, part.output);
+        append(joined.inputGradients[0], part.inputGradients[0]);
+        for (std::size_t p = 0; p < part.parameterGradients.size(); ++p)
+            std::ranges::transform(joined.parameterGradients[p], part.parameterGradients[p],
+                                   joined.parameterGradients[p].begin(), std::plus());
+    }
+    return joined;
+}
+
 double relativeDistance(const std::vector<double>& actual, const std::vector<double>& expected) {
     if (actual.size() != expected.size())
         return std::numeric_limits<double>::infinity();
@@ -406,7 +610,8 @@ double relativeDistance(const std::vector<double>& actual, const std::vector<dou
         distance += (actual[i] - expected[i]) * (actual[i] - expected[i]);
         norm += expected[i] * expected[i];
     }
-    return std::sqrt(norm > 0 ? distance / norm : distance);
+    constexpr double kZero = 1e-30; // squares of rounding errors
+    return std::sqrt(norm > kZero ? distance / norm : distance);
 }
 
 } // namespace trainyard::test

@@ -16,6 +16,12 @@
 
 namespace trainyard::test {
 
+/// A value that goes in: its shape without rows, and how it lies.
+struct Port {
+    Shape shape = {};
+    Layout layout = Layout::Plain;
+};
+
 struct OperationCase {
     std::string name = {};
     graph::OperationKind kind = graph::OperationKind::Linear;
@@ -26,41 +32,56 @@ struct OperationCase {
     Layout outputLayout = Layout::Plain;
     /// Allowed relative L2 distance of fp32 from the reference in fp64, for every tensor.
     double tolerance = 2e-6;
+    std::vector<Port> moreInputs = {}; ///< from the second on
 
+    std::vector<Port> inputs() const;
     Shape output() const;
     bool plain() const;
     /// The same with plain layouts, as the reference backend takes it.
     OperationCase inPlainLayout() const;
-    bool isLoss() const { return kind == graph::OperationKind::SoftmaxCrossEntropy; }
-    std::int64_t parameterCount() const;
-    Shape parameterShape(std::int64_t index) const;
+    bool isLoss() const { return graph::isLoss(kind); }
+    bool hasIndices() const { return kind == graph::OperationKind::Embedding; }
+    /// The CPU backend has several forms of it.
+    bool hasForms() const;
+    std::vector<Shape> parameterShapes() const;
+    /// Running statistics: no derivative but the batch's statistics are handed over for them.
+    bool isStatistic(std::size_t parameter) const;
+    /// Labels or numbers that a loss reads for each row.
+    std::int64_t targetsPerRow() const;
 };
 
 /// Values in row-major order, {rows, shape}; all are exact in fp32.
 struct OperationValues {
-    std::vector<double> input;
+    std::vector<std::vector<double>> inputs;
     std::vector<std::vector<double>> parameters;
     std::vector<double> outputGradient;
     std::vector<std::int32_t> labels;
+    std::vector<double> targets; ///< numbers
     engine::StepContext context;
 };
 
-/// Random, the same for the same case; away from the kinks of relu and pool.
+/// Random, the same for the same case; away from the kinks of relu, pool and losses.
 OperationValues randomValues(const OperationCase& c);
+/// What a rank gets that computes `count` rows from `first` on.
+OperationValues partOf(const OperationCase& c, const OperationValues& values, std::int64_t first,
+                       std::int64_t count);
 
 struct OperationOptions {
-    bool inPlace = false;        ///< output over input, input gradient over output gradient
+    int inPlace = -1;            ///< output over this input, its gradient over the output's
     bool addToGradients = false; ///< all gradients are added to kInitialGradient
     bool inference = false;      ///< forward by Direction::Inference, no backward
+    int onlyGradient = -1;       ///< the one that is wanted: inputs, then parameters; -1: all
+    bool phases = false;         ///< Collect and Apply instead of Whole
 };
 inline constexpr double kInitialGradient = 0.5;
 
+/// Gradients that were not wanted are empty.
 struct OperationResults {
     std::vector<double> output;
-    std::vector<double> inputGradient;
+    std::vector<std::vector<double>> inputGradients;
     std::vector<std::vector<double>> parameterGradients;
-    double lossSum = 0;
-    double correct = 0;
+    std::vector<double> lossSums; ///< by engine::LossSum
+    std::vector<std::int64_t> confusion;
     bool operator==(const OperationResults&) const = default;
 };
 
@@ -77,10 +98,15 @@ public:
     /// Makes the kernels anew, by another backend, over what lies in the memory.
     void compile(engine::Backend& backend);
 
-    /// Spoils what the kernels have to fill, writes what they read, runs forward and backward.
+    /// Spoils what the kernels have to fill and writes what they read.
+    void prepare();
+    /// prepare(), then forward and backward.
     void run();
     /// Only the kernels, on what lies there.
     void runKernels();
+    /// One kernel by number: with phases forward Collect, Apply, backward Collect, Apply.
+    void runKernel(std::size_t index);
+    std::vector<double>& statistics();
     /// Throws std::runtime_error when a guard byte or padding was touched.
     OperationResults results() const;
 
@@ -93,7 +119,13 @@ private:
 OperationResults evaluate(engine::Backend& backend, DType type, const OperationCase& c,
                           const OperationValues& values, const OperationOptions& options = {});
 
-/// L2 distance over the L2 norm of `expected`; plain distance when that is zero.
+/// Batch norm over the rows of several ranks: each has `rows` of them, their statistics are summed
+/// between the phases. Outputs and input gradients are joined, parameter gradients summed up.
+OperationResults evaluateInParts(engine::Backend& backend, DType type, const OperationCase& c,
+                                 const OperationValues& values,
+                                 const std::vector<std::int64_t>& rows);
+
+/// L2 distance over the L2 norm of `expected`; plain distance when that is zero but for rounding.
 double relativeDistance(const std::vector<double>& actual, const std::vector<double>& expected);
 
 } // namespace trainyard::test

@@ -81,33 +81,37 @@ std::vector<OperationCase> largeOwnLoops() {
     using graph::OperationKind;
     const Shape picture = {40, 30, 30};
     const auto blocked = Layout::Blocked16;
-    return {
-        {.name = "relu",
-         .kind = OperationKind::Relu,
-         .rows = 8,
-         .input = picture,
-         .inputLayout = blocked,
-         .outputLayout = blocked},
-        {.name = "pool",
-         .kind = OperationKind::MaxPool,
-         .attributes = graph::PoolAttributes{3, 3, 2, 2, 1, 1},
-         .rows = 8,
-         .input = picture,
-         .inputLayout = blocked,
-         .outputLayout = blocked},
-        {.name = "dropout",
-         .kind = OperationKind::Dropout,
-         .attributes = graph::DropoutAttributes{0.4, 1},
-         .rows = 8,
-         .input = picture,
-         .inputLayout = blocked,
-         .outputLayout = blocked},
-        {.name = "flatten",
-         .kind = OperationKind::Reshape,
-         .rows = 8,
-         .input = picture,
-         .inputLayout = blocked},
-        {.name = "loss", .kind = OperationKind::SoftmaxCrossEntropy, .rows = 300, .input = {200}}};
+    return {{.name = "relu",
+             .kind = OperationKind::Relu,
+             .rows = 8,
+             .input = picture,
+             .inputLayout = blocked,
+             .outputLayout = blocked},
+            {.name = "pool",
+             .kind = OperationKind::MaxPool,
+             .attributes = graph::PoolAttributes{3, 3, 2, 2, 1, 1},
+             .rows = 8,
+             .input = picture,
+             .inputLayout = blocked,
+             .outputLayout = blocked},
+            {.name = "dropout",
+             .kind = OperationKind::Dropout,
+             .attributes = graph::DropoutAttributes{0.4, 1},
+             .rows = 8,
+             .input = picture,
+             .inputLayout = blocked,
+             .outputLayout = blocked},
+            {.name = "flatten",
+             .kind = OperationKind::Reshape,
+             .attributes = graph::ReshapeAttributes{{elementCount(picture)}},
+             .rows = 8,
+             .input = picture,
+             .inputLayout = blocked},
+            {.name = "loss",
+             .kind = OperationKind::SoftmaxCrossEntropy,
+             .attributes = graph::CrossEntropyAttributes{},
+             .rows = 300,
+             .input = {200}}};
 }
 
 std::string fileText(const std::filesystem::path& path) {
@@ -338,7 +342,7 @@ void TestBackendCpu::kernelsDoNotAllocate_data() {
     QTest::addColumn<int>("form");
     for (std::size_t i = 0; i < operationCases().size(); ++i) {
         const OperationCase& c = operationCases()[i];
-        for (int form = 0; form < (c.parameterCount() > 0 ? 6 : 1); ++form)
+        for (int form = 0; form < (c.hasForms() ? 6 : 1); ++form)
             QTest::addRow("%s %zu form %d", c.name.c_str(), i, form + 1)
                 << static_cast<int>(i) << form;
     }
@@ -397,15 +401,17 @@ void TestBackendCpu::senselessRequestsAreRefused() {
     // A blocked picture cannot become plain where it lies.
     wrong = relu;
     wrong.kind = graph::OperationKind::Reshape;
+    wrong.attributes = graph::ReshapeAttributes{{32}};
     wrong.rows = 1;
     wrong.inputs = {{memory, {16, 1, 2}, Layout::Blocked16}};
     wrong.outputs = {{memory, {32}, Layout::Plain}};
     QVERIFY_EXCEPTION_THROWN(backend->compile(wrong), BrokenInvariant);
 
     const std::int32_t labels[2] = {1, 9};
-    double sums[2] = {0, 0};
+    double sums[engine::kLossSums] = {};
     engine::KernelRequest loss = relu;
     loss.kind = graph::OperationKind::SoftmaxCrossEntropy;
+    loss.attributes = graph::CrossEntropyAttributes{};
     loss.outputs.clear();
     loss.labels = labels;
     loss.lossSums = sums;

@@ -6,6 +6,7 @@
 // fp64; every row is also run in place, added to gradients that are there, for inference, and twice
 // for equal bits.
 #include "engine/backend/cpu/cpu_backend.h"
+#include "engine/base/check.h"
 #include "tests/engine/operation_cases.h"
 
 #include <QTest>
@@ -15,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 
 using namespace trainyard;
 using namespace trainyard::test;
@@ -33,6 +35,7 @@ struct Contestant {
     const char* name;
     DType type;
     bool takesBlocked;
+    std::size_t form; ///< which of several the CPU backend takes
     std::function<std::unique_ptr<engine::Backend>()> make;
 };
 
@@ -50,15 +53,15 @@ private:
 };
 
 Contestant cpuContestant(const char* name, int threads, std::size_t form) {
-    return {name, DType::Fp32, true, [=] {
+    return {name, DType::Fp32, true, form, [=] {
                 return engine::makeCpuBackend(threads, std::make_unique<NthForm>(form));
             }};
 }
 
 const std::vector<Contestant>& contestants() {
     static const std::vector<Contestant> all = {
-        {"reference fp64", DType::Fp64, false, engine::makeReferenceBackend},
-        {"reference fp32", DType::Fp32, false, engine::makeReferenceBackend},
+        {"reference fp64", DType::Fp64, false, 0, engine::makeReferenceBackend},
+        {"reference fp32", DType::Fp32, false, 0, engine::makeReferenceBackend},
         cpuContestant("cpu fp32, 1 thread, form 1", 1, 0),
         cpuContestant("cpu fp32, 2 threads, form 1", 2, 0),
         cpuContestant("cpu fp32, 1 thread, form 2", 1, 1),
@@ -73,8 +76,10 @@ QByteArray rowName(const Contestant& contestant, const OperationCase& c) {
     const auto letter = [](Layout layout) {
         return layout == Layout::Plain ? "plain" : "blocked";
     };
-    return QByteArray(contestant.name) + " " + c.name.c_str() + " " + letter(c.inputLayout) + "-" +
-           letter(c.outputLayout);
+    QByteArray row = QByteArray(contestant.name) + " " + c.name.c_str() + " ";
+    for (const Port& port : c.inputs())
+        row += letter(port.layout) + QByteArray("-");
+    return row + letter(c.outputLayout);
 }
 
 /// Values of a case and what the reference makes of them in fp64; made once, used by all
@@ -100,7 +105,8 @@ const Expectation& expectation(int caseIndex) {
 double objective(const OperationCase& c, const OperationValues& values,
                  const OperationResults& results) {
     if (c.isLoss())
-        return results.lossSum / static_cast<double>(values.context.globalRows);
+        return results.lossSums[engine::kLoss] /
+               static_cast<double>(values.context.globalRows * c.targetsPerRow());
     double sum = 0;
     for (std::size_t i = 0; i < results.output.size(); ++i)
         sum += results.output[i] * values.outputGradient[i];
@@ -110,9 +116,14 @@ double objective(const OperationCase& c, const OperationValues& values,
 /// Arithmetic of one forward, roughly.
 double work(const OperationCase& c) {
     double perOutput = 10;
-    for (std::int64_t i = 0; i < c.parameterCount(); ++i)
-        perOutput +=
-            2.0 * static_cast<double>(elementCount(c.parameterShape(i)) / c.output().at(0));
+    if (c.hasForms())
+        for (const Shape& shape : c.parameterShapes())
+            perOutput += 2.0 * static_cast<double>(elementCount(shape) /
+                                                   (c.kind == graph::OperationKind::Linear
+                                                        ? c.output().back()
+                                                        : c.output().front()));
+    if (c.kind == graph::OperationKind::Attention)
+        perOutput += 8.0 * static_cast<double>(c.input.front());
     return perOutput *
            static_cast<double>(c.rows * elementCount(c.isLoss() ? c.input : c.output()));
 }
@@ -149,6 +160,23 @@ void compare(const char* what, const std::vector<double>& actual,
                                                    .arg(tolerance)));
 }
 
+/// What batch norm makes of its input outside training.
+std::vector<double> withRunningStatistics(const OperationCase& c, const OperationValues& values) {
+    const double epsilon = std::get<graph::NormAttributes>(c.attributes).epsilon;
+    const std::size_t channels = static_cast<std::size_t>(c.input[0]);
+    const std::size_t plane = static_cast<std::size_t>(elementCount(c.input)) / channels;
+    std::vector<double> output = values.inputs[0];
+    for (std::size_t i = 0; i < output.size(); ++i) {
+        const std::size_t channel = i / plane % channels;
+        const auto parameter = [&](std::size_t which) {
+            return values.parameters[which][channel];
+        };
+        output[i] = (output[i] - parameter(2)) / std::sqrt(parameter(3) + epsilon) * parameter(0) +
+                    parameter(1);
+    }
+    return output;
+}
+
 std::vector<double> added(std::vector<double> gradient) {
     for (double& g : gradient)
         g += kInitialGradient;
@@ -161,19 +189,46 @@ class TestOpTable : public QObject {
     Q_OBJECT
 
 private:
-    void checkAgainst(const OperationCase& c, const OperationResults& actual,
-                      const OperationResults& expected, double tolerance, bool gradientsAdded) {
+    void checkLoss(const OperationResults& actual, const OperationResults& expected,
+                   double tolerance) {
+        for (const engine::LossSum sum :
+             {engine::kLoss, engine::kAbsoluteError, engine::kSquaredError, engine::kTarget,
+              engine::kTargetSquared})
+            compare("loss sum", {actual.lossSums[sum]}, {expected.lossSums[sum]}, tolerance);
+        for (const engine::LossSum sum : {engine::kCounted, engine::kCorrect, engine::kCorrectTop5})
+            QCOMPARE(actual.lossSums[sum], expected.lossSums[sum]);
+        QVERIFY(actual.confusion == expected.confusion);
+    }
+
+    void checkAgainst(const OperationResults& actual, const OperationResults& expected,
+                      double tolerance, bool gradientsAdded) {
         const auto sum = [&](const std::vector<double>& gradient) {
             return gradientsAdded ? added(gradient) : gradient;
         };
         compare("output", actual.output, expected.output, tolerance);
-        compare("loss", {actual.lossSum}, {expected.lossSum}, tolerance);
-        QCOMPARE(actual.correct, expected.correct);
-        compare("input gradient", actual.inputGradient, sum(expected.inputGradient), tolerance);
-        QCOMPARE(std::int64_t(actual.parameterGradients.size()), c.parameterCount());
+        checkLoss(actual, expected, tolerance);
+        QCOMPARE(actual.inputGradients.size(), expected.inputGradients.size());
+        for (std::size_t i = 0; i < actual.inputGradients.size(); ++i)
+            compare("input gradient", actual.inputGradients[i], sum(expected.inputGradients[i]),
+                    tolerance);
+        QCOMPARE(actual.parameterGradients.size(), expected.parameterGradients.size());
         for (std::size_t i = 0; i < actual.parameterGradients.size(); ++i)
-            compare(i == 0 ? "weight gradient" : "bias gradient", actual.parameterGradients[i],
-                    sum(expected.parameterGradients[i]), tolerance);
+            compare(i == 0 ? "weight gradient" : "gradient of a later parameter",
+                    actual.parameterGradients[i], sum(expected.parameterGradients[i]), tolerance);
+    }
+
+    void addRows(bool wanted(const OperationCase&)) {
+        QTest::addColumn<int>("contestantIndex");
+        QTest::addColumn<int>("caseIndex");
+        for (std::size_t b = 0; b < contestants().size(); ++b)
+            for (std::size_t i = 0; i < operationCases().size(); ++i) {
+                const OperationCase& c = operationCases()[i];
+                const Contestant& contestant = contestants()[b];
+                const bool same = contestant.form > 0 && !c.hasForms(); // as with the first form
+                if (!same && (contestant.takesBlocked || c.plain()) && wanted(c))
+                    QTest::newRow(rowName(contestant, c).constData())
+                        << static_cast<int>(b) << static_cast<int>(i);
+            }
     }
 
 private slots:
@@ -201,28 +256,23 @@ private slots:
         const auto backend = engine::makeReferenceBackend();
         OperationValues values = randomValues(c);
         const OperationResults results = evaluate(*backend, DType::Fp64, c, values);
-        const double inputError =
-            differenceError(*backend, c, values, values.input, results.inputGradient);
-        QVERIFY2(inputError <= kDifferenceTolerance,
-                 qPrintable(QStringLiteral("input gradient is off by %1").arg(inputError)));
-        for (std::size_t i = 0; i < values.parameters.size(); ++i) {
-            const double error = differenceError(*backend, c, values, values.parameters[i],
-                                                 results.parameterGradients[i]);
-            QVERIFY2(
-                error <= kDifferenceTolerance,
-                qPrintable(
-                    QStringLiteral("gradient of parameter %1 is off by %2").arg(i).arg(error)));
-        }
+        const auto check = [&](const char* what, std::vector<double>& variable,
+                               const std::vector<double>& gradient) {
+            const double error = differenceError(*backend, c, values, variable, gradient);
+            QVERIFY2(error <= kDifferenceTolerance,
+                     qPrintable(QStringLiteral("%1 gradient is off by %2")
+                                    .arg(QLatin1StringView(what))
+                                    .arg(error)));
+        };
+        for (std::size_t i = 0; i < values.inputs.size() && !c.hasIndices(); ++i)
+            check("input", values.inputs[i], results.inputGradients[i]);
+        for (std::size_t i = 0; i < values.parameters.size(); ++i)
+            if (!c.isStatistic(i))
+                check("parameter", values.parameters[i], results.parameterGradients[i]);
     }
 
     void agreesWithReference_data() {
-        QTest::addColumn<int>("contestantIndex");
-        QTest::addColumn<int>("caseIndex");
-        for (std::size_t b = 0; b < contestants().size(); ++b)
-            for (std::size_t i = 0; i < operationCases().size(); ++i)
-                if (contestants()[b].takesBlocked || operationCases()[i].plain())
-                    QTest::newRow(rowName(contestants()[b], operationCases()[i]).constData())
-                        << static_cast<int>(b) << static_cast<int>(i);
+        addRows([](const OperationCase&) { return true; });
     }
 
     void agreesWithReference() {
@@ -238,11 +288,62 @@ private slots:
         };
 
         const OperationResults once = run({});
-        checkAgainst(c, once, expected, tolerance, false);
+        checkAgainst(once, expected, tolerance, false);
         QVERIFY2(run({}) == once, "the second run gave other bits");
-        checkAgainst(c, run({.addToGradients = true}), expected, std::max(tolerance, 2e-7), true);
-        if (graph::traits(c.kind).mayRunInPlace && c.inputLayout == c.outputLayout)
-            QVERIFY2(run({.inPlace = true}) == once, "in place gave other bits");
+        checkAgainst(run({.addToGradients = true}), expected, std::max(tolerance, 2e-7), true);
+        const std::vector<Port> inputs = c.inputs();
+        for (std::size_t i = 0; i < inputs.size(); ++i)
+            if (graph::traits(c.kind).mayRunInPlace && inputs[i].layout == c.outputLayout)
+                QVERIFY2(run({.inPlace = static_cast<int>(i)}) == once, "in place gave other bits");
+    }
+
+    void gradientsCanBeLeftOut_data() {
+        addRows([](const OperationCase& c) {
+            return c.inputs().size() + c.parameterShapes().size() > 1;
+        });
+    }
+
+    /// Each gradient alone is the one it is among all.
+    void gradientsCanBeLeftOut() {
+        QFETCH(int, contestantIndex);
+        QFETCH(int, caseIndex);
+        const Contestant& contestant = contestants()[static_cast<std::size_t>(contestantIndex)];
+        const OperationCase& c = operationCases()[static_cast<std::size_t>(caseIndex)];
+        const auto& [values, expected] = expectation(caseIndex);
+        const double tolerance = contestant.type == DType::Fp64 ? 1e-15 : c.tolerance;
+        const auto backend = contestant.make();
+        const std::size_t inputs = c.inputs().size();
+        for (std::size_t i = 0; i < inputs + expected.parameterGradients.size(); ++i) {
+            const OperationResults results = evaluate(*backend, contestant.type, c, values,
+                                                      {.onlyGradient = static_cast<int>(i)});
+            const bool parameter = i >= inputs;
+            compare("gradient",
+                    parameter ? results.parameterGradients[i - inputs] : results.inputGradients[i],
+                    parameter ? expected.parameterGradients[i - inputs]
+                              : expected.inputGradients[i],
+                    tolerance);
+        }
+    }
+
+    void phasesOverRanksAreTheWhole_data() {
+        addRows([](const OperationCase& c) { return c.kind == graph::OperationKind::BatchNorm; });
+    }
+
+    /// The rows shared by one, two, four ranks, one of them without rows.
+    void phasesOverRanksAreTheWhole() {
+        QFETCH(int, contestantIndex);
+        QFETCH(int, caseIndex);
+        const Contestant& contestant = contestants()[static_cast<std::size_t>(contestantIndex)];
+        const OperationCase& c = operationCases()[static_cast<std::size_t>(caseIndex)];
+        const auto& [values, expected] = expectation(caseIndex);
+        const double tolerance = contestant.type == DType::Fp64 ? 1e-13 : c.tolerance;
+        const auto backend = contestant.make();
+        const std::int64_t n = c.rows;
+        for (const std::vector<std::int64_t>& rows : {std::vector<std::int64_t>{n},
+                                                      {n / 2, n - n / 2},
+                                                      {n / 3, 0, n / 4, n - n / 3 - n / 4}})
+            checkAgainst(evaluateInParts(*backend, contestant.type, c, values, rows), expected,
+                         tolerance, false);
     }
 
     void inferenceIsForwardWithoutDropout_data() { agreesWithReference_data(); }
@@ -256,19 +357,21 @@ private slots:
         const auto backend = contestant.make();
         const OperationOptions inference{.inference = true};
         const OperationResults results = evaluate(*backend, contestant.type, c, values, inference);
-        if (c.kind == graph::OperationKind::Dropout) {
-            QVERIFY(results.output == values.input);
-            return;
-        }
-        compare("output", results.output, expected.output, c.tolerance);
-        compare("loss", {results.lossSum}, {expected.lossSum}, c.tolerance);
-        QCOMPARE(results.correct, expected.correct);
+        if (c.kind == graph::OperationKind::Dropout)
+            QVERIFY(results.output == values.inputs[0]);
+        else if (c.kind == graph::OperationKind::BatchNorm)
+            compare("output", results.output, withRunningStatistics(c, values), c.tolerance);
+        else
+            compare("output", results.output, expected.output, c.tolerance);
+        checkLoss(results, expected, c.tolerance);
     }
 
     void dropoutDependsOnItsKeyOnly();
     void poolsPreferTheFirstAndKeepNaN();
     void lossIsSafeAndCountsTies();
     void reluKeepsNaN();
+    void batchStatisticsAreHandedOver();
+    void strangeTargetsAndIndicesAreRefused();
 };
 
 /// Rows 5..8 of a global batch drop the same whether they come as one batch or one by one; another
@@ -280,7 +383,7 @@ void TestOpTable::dropoutDependsOnItsKeyOnly() {
                     .rows = 4,
                     .input = {19, 5, 3}};
     OperationValues values = randomValues(c);
-    std::fill(values.input.begin(), values.input.end(), 1.0);
+    std::ranges::fill(values.inputs[0], 1.0);
     for (const Contestant& contestant : contestants()) {
         const auto backend = contestant.make();
         const OperationResults whole = evaluate(*backend, contestant.type, c, values);
@@ -291,15 +394,13 @@ void TestOpTable::dropoutDependsOnItsKeyOnly() {
 
         OperationCase one = c;
         one.rows = 1;
-        const std::size_t elements = static_cast<std::size_t>(elementCount(c.input));
-        for (std::size_t row = 0; row < 4; ++row) {
-            OperationValues part = values;
-            part.input.resize(elements);
-            part.outputGradient.resize(elements);
-            part.context.firstRow += static_cast<std::int64_t>(row);
-            const OperationResults single = evaluate(*backend, contestant.type, one, part);
-            QVERIFY(std::equal(single.output.begin(), single.output.end(),
-                               whole.output.begin() + static_cast<std::ptrdiff_t>(row * elements)));
+        for (std::int64_t row = 0; row < 4; ++row) {
+            const OperationResults single =
+                evaluate(*backend, contestant.type, one, partOf(c, values, row, 1));
+            QVERIFY(std::ranges::equal(
+                single.output, std::span(whole.output)
+                                   .subspan(static_cast<std::size_t>(row) * single.output.size(),
+                                            single.output.size())));
         }
 
         OperationValues other = values;
@@ -328,38 +429,45 @@ void TestOpTable::poolsPreferTheFirstAndKeepNaN() {
                                   .inputLayout = layout,
                                   .outputLayout = layout};
             OperationValues values;
-            values.input = {4, 4, 1, nan, -7, -5, //
-                            4, 4, 2, 9,   -6, -5};
+            values.inputs = {{4, 4, 1, nan, -7, -5, //
+                              4, 4, 2, 9, -6, -5}};
             values.outputGradient = {1, 2, 3};
             const auto backend = contestant.make();
             const OperationResults r = evaluate(*backend, contestant.type, c, values);
             QCOMPARE(r.output[0], 4.0);
             QVERIFY(std::isnan(r.output[1]));
             QCOMPARE(r.output[2], -5.0);
-            QCOMPARE(r.inputGradient, (std::vector<double>{1, 0, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0}));
+            QCOMPARE(r.inputGradients[0],
+                     (std::vector<double>{1, 0, 0, 2, 0, 3, 0, 0, 0, 0, 0, 0}));
         }
 }
 
 void TestOpTable::lossIsSafeAndCountsTies() {
-    const OperationCase c{
-        .name = "loss", .kind = graph::OperationKind::SoftmaxCrossEntropy, .rows = 4, .input = {3}};
+    const OperationCase c{.name = "loss",
+                          .kind = graph::OperationKind::SoftmaxCrossEntropy,
+                          .attributes = graph::CrossEntropyAttributes{},
+                          .rows = 4,
+                          .input = {3}};
     OperationValues values;
-    values.input = {1000, 0,   -1000, //
-                    -3e4, 3e4, 0,     //
-                    2,    2,   2,     //
-                    2,    2,   2};
+    values.inputs = {{1000, 0, -1000, //
+                      -3e4, 3e4, 0,   //
+                      2, 2, 2,        //
+                      2, 2, 2}};
     values.labels = {0, 0, 0, 1};
     values.context.globalRows = 8;
     for (const Contestant& contestant : contestants()) {
         const auto backend = contestant.make();
         const OperationResults r = evaluate(*backend, contestant.type, c, values);
         // Rows: 0, 6e4, log 3, log 3; the first of equal logits is the prediction.
-        QVERIFY(std::abs(r.lossSum - (6e4 + 2 * std::log(3.0))) < 1e-2);
-        QCOMPARE(r.correct, 2.0);
+        QVERIFY(std::abs(r.lossSums[engine::kLoss] - (6e4 + 2 * std::log(3.0))) < 1e-2);
+        QCOMPARE(r.lossSums[engine::kCounted], 4.0);
+        QCOMPARE(r.lossSums[engine::kCorrect], 2.0);
+        QCOMPARE(r.lossSums[engine::kCorrectTop5], 4.0);
+        QCOMPARE(r.confusion, (std::vector<std::int64_t>{2, 1, 0, 1, 0, 0, 0, 0, 0}));
         const std::vector<double> expected = {0,        0,        0,         -0.125,
                                               0.125,    0,        -2.0 / 24, 1.0 / 24,
                                               1.0 / 24, 1.0 / 24, -2.0 / 24, 1.0 / 24};
-        compare("gradient", r.inputGradient, expected, 1e-6);
+        compare("gradient", r.inputGradients[0], expected, 1e-6);
     }
 }
 
@@ -368,7 +476,7 @@ void TestOpTable::reluKeepsNaN() {
     const OperationCase c{
         .name = "relu", .kind = graph::OperationKind::Relu, .rows = 1, .input = {4}};
     OperationValues values;
-    values.input = {nan, -2, 3, 0};
+    values.inputs = {{nan, -2, 3, 0}};
     values.outputGradient = {1, 2, nan, 4};
     for (const Contestant& contestant : contestants()) {
         const auto backend = contestant.make();
@@ -376,10 +484,62 @@ void TestOpTable::reluKeepsNaN() {
         QVERIFY(std::isnan(r.output[0]));
         QCOMPARE(r.output[1], 0.0);
         QCOMPARE(r.output[2], 3.0);
-        QCOMPARE(r.inputGradient[0], 1.0);
-        QCOMPARE(r.inputGradient[1], 0.0);
-        QVERIFY(std::isnan(r.inputGradient[2]));
-        QCOMPARE(r.inputGradient[3], 0.0);
+        QCOMPARE(r.inputGradients[0][0], 1.0);
+        QCOMPARE(r.inputGradients[0][1], 0.0);
+        QVERIFY(std::isnan(r.inputGradients[0][2]));
+        QCOMPARE(r.inputGradients[0][3], 0.0);
+    }
+}
+
+/// Mean and variance (by n - 1) of the batch, times the rank's share of the global rows.
+void TestOpTable::batchStatisticsAreHandedOver() {
+    const OperationCase c{.name = "norm",
+                          .kind = graph::OperationKind::BatchNorm,
+                          .attributes = graph::NormAttributes{.epsilon = 0.5},
+                          .rows = 2,
+                          .input = {2, 1, 2}};
+    OperationValues values;
+    values.inputs = {{1, 2, 7, 7, //
+                      3, 6, 7, 7}};
+    values.parameters = {{1, 1}, {0, 0}, {50, 60}, {70, 80}};
+    values.outputGradient = {1, 2, 3, 4, 5, 6, 7, 8};
+    values.context.globalRows = 8;
+    for (const Contestant& contestant : contestants()) {
+        const auto backend = contestant.make();
+        const OperationResults r = evaluate(*backend, contestant.type, c, values);
+        // Channel 0: 1, 2, 3, 6 with mean 3 and squares 4 + 1 + 0 + 9; channel 1: always 7.
+        compare("mean", r.parameterGradients[2], {0.25 * 3, 0.25 * 7}, 1e-6);
+        compare("variance", r.parameterGradients[3], {0.25 * 14 / 3, 0}, 1e-6);
+    }
+}
+
+void TestOpTable::strangeTargetsAndIndicesAreRefused() {
+    OperationCase table{.name = "table",
+                        .kind = graph::OperationKind::Embedding,
+                        .attributes = graph::EmbeddingAttributes{3, 2},
+                        .rows = 2,
+                        .input = {2}};
+    OperationCase loss{.name = "loss",
+                       .kind = graph::OperationKind::SoftmaxCrossEntropy,
+                       .attributes = graph::CrossEntropyAttributes{0, 5},
+                       .rows = 2,
+                       .input = {3}};
+    for (const Contestant& contestant : contestants()) {
+        const auto backend = contestant.make();
+        OperationValues values = randomValues(table);
+        for (const double index : {3.0, -1.0}) {
+            values.inputs[0][1] = index;
+            QVERIFY_EXCEPTION_THROWN(evaluate(*backend, contestant.type, table, values),
+                                     BrokenInvariant);
+        }
+        values = randomValues(loss);
+        values.labels = {1, 3};
+        QVERIFY_EXCEPTION_THROWN(evaluate(*backend, contestant.type, loss, values),
+                                 BrokenInvariant);
+        values.labels = {-4, 5}; // ignored both
+        const OperationResults r = evaluate(*backend, contestant.type, loss, values);
+        QVERIFY(r.lossSums == std::vector<double>(engine::kLossSums));
+        QVERIFY(r.inputGradients[0] == std::vector<double>(6));
     }
 }
 

@@ -106,7 +106,7 @@ struct Columns {
     std::int64_t first, last; ///< columns to add up
 };
 
-/// weightSum += sum of dy * x̂, biasSum += sum of dy, over rows in order; biasSum may be null.
+/// weightSum += sum of dy * x̂, biasSum += sum of dy, over rows in order; either may be null.
 TRAINYARD_MULTIVERSION
 void addColumnGradients(const float* __restrict x, const float* __restrict dy, const Columns& c,
                         const float* __restrict mean, const float* __restrict inverse,
@@ -116,11 +116,10 @@ void addColumnGradients(const float* __restrict x, const float* __restrict dy, c
         const float* dyRow = dy + row * c.width;
         const float m = mean ? mean[row] : 0.0F;
         const float s = inverse[row];
-        for (std::int64_t i = c.first; i < c.last; ++i)
+        for (std::int64_t i = c.first; weightSum && i < c.last; ++i)
             weightSum[i] += dyRow[i] * ((xRow[i] - m) * s);
-        if (biasSum)
-            for (std::int64_t i = c.first; i < c.last; ++i)
-                biasSum[i] += dyRow[i];
+        for (std::int64_t i = c.first; biasSum && i < c.last; ++i)
+            biasSum[i] += dyRow[i];
     }
 }
 
@@ -208,7 +207,7 @@ private:
     void writeParameterGradients() const {
         float* weight = start(0);
         float* bias = m_centered ? start(1) : nullptr;
-        if (!weight)
+        if (!weight && !bias)
             return;
         const std::int64_t grain = m_rows * m_width < kGrain / 4 ? m_width + 1 : 0;
         parallelFor(m_width, grain, kLine, [&](std::int64_t first, std::int64_t last) {

@@ -23,11 +23,9 @@ template <class T>
 class SoftmaxCrossEntropy : public Kernel {
 public:
     explicit SoftmaxCrossEntropy(const KernelRequest& request)
-        : m_request(request), m_classes(request.inputs[0].shape.back()),
-          m_rows(featureRows(request)) {
-        if (const auto* a = std::get_if<graph::CrossEntropyAttributes>(&request.attributes))
-            m_attributes = *a;
-    }
+        : m_request(request),
+          m_attributes(std::get<graph::CrossEntropyAttributes>(request.attributes)),
+          m_classes(request.inputs[0].shape.back()), m_rows(featureRows(request)) {}
 
     void run(const StepContext& context) override {
         const bool backward = m_request.direction == Direction::Backward;
