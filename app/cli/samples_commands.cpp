@@ -52,6 +52,8 @@ void SamplesWriteCommand::start() {
         return fail(Error({"There is no sample \"%1\".", {name.toStdString()}}, {}, cure),
                     kExitInvalid);
     }
+    if (const Result<void> placed = placeData(*sample); !placed)
+        return fail(placed.error());
     if (path == QLatin1StringView("-")) {
         console().printRaw(sample->json);
         return emit finished(kExitOk);

@@ -293,8 +293,11 @@ void ComposePage::openFile(const QString& file) {
 }
 
 void ComposePage::openSample(const app::Sample& sample) {
-    keepChanges([this, json = sample.json] {
-        if (const Result<void> opened = m_document.openText(json); !opened)
+    keepChanges([this, sample] {
+        Result<void> opened = app::placeData(sample);
+        if (opened)
+            opened = m_document.openText(sample.json);
+        if (!opened)
             showError(opened.error());
         else
             showView();
