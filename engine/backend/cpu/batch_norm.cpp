@@ -31,27 +31,74 @@ struct Walk {
     std::int64_t lanes; ///< channels; 1: `count` elements of one channel lie side by side
 };
 
+/// Positions that are summed up side by side, so that additions do not wait for each other.
+constexpr std::int64_t kStreams = 4;
+
+/// The sums of `kStreams` streams, in order.
+[[gnu::always_inline]] inline void addStreams(const std::array<Lanes, kStreams>& streams,
+                                              Sums& sums) {
+    for (const Lanes& stream : streams)
+        for (std::size_t l = 0; l < kLanes; ++l)
+            sums[l] += static_cast<double>(stream[l]);
+}
+
+/// addMoments where all 16 lanes are channels.
+TRAINYARD_MULTIVERSION
+void addWideMoments(const float* __restrict x, const Walk& w, const Lanes& pivot, Sums& a,
+                    Sums& b) {
+    for (std::int64_t row = 0; row < w.rows; ++row) {
+        const float* at = x + row * w.rowStride;
+        std::array<Lanes, kStreams> sum{}, square{};
+        for (std::int64_t i = 0; i < w.count; i += kStreams) {
+            const std::int64_t streams = w.count - i < kStreams ? w.count - i : kStreams;
+            for (std::int64_t s = 0; s < streams; ++s)
+                for (std::size_t l = 0; l < kLanes; ++l) {
+                    const auto stream = static_cast<std::size_t>(s);
+                    const float v = at[(i + s) * w.step + static_cast<std::int64_t>(l)] - pivot[l];
+                    sum[stream][l] += v;
+                    square[stream][l] += v * v;
+                }
+        }
+        addStreams(sum, a);
+        addStreams(square, b);
+    }
+}
+
+/// addGradients where all 16 lanes are channels.
+TRAINYARD_MULTIVERSION
+void addWideGradients(const float* __restrict x, const float* __restrict dy, const Walk& w,
+                      const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
+    for (std::int64_t row = 0; row < w.rows; ++row) {
+        const std::int64_t at = row * w.rowStride;
+        std::array<Lanes, kStreams> sum{}, product{};
+        for (std::int64_t i = 0; i < w.count; i += kStreams) {
+            const std::int64_t streams = w.count - i < kStreams ? w.count - i : kStreams;
+            for (std::int64_t s = 0; s < streams; ++s)
+                for (std::size_t l = 0; l < kLanes; ++l) {
+                    const auto stream = static_cast<std::size_t>(s);
+                    const std::int64_t k = at + (i + s) * w.step + static_cast<std::int64_t>(l);
+                    sum[stream][l] += dy[k];
+                    product[stream][l] += dy[k] * ((x[k] - mean[l]) * inverse[l]);
+                }
+        }
+        addStreams(sum, a);
+        addStreams(product, b);
+    }
+}
+
 /// a += sum of (x - pivot), b += sum of its squares.
 TRAINYARD_MULTIVERSION
 void addMoments(const float* __restrict x, const Walk& w, const Lanes& pivot, Sums& a, Sums& b) {
     for (std::int64_t row = 0; row < w.rows; ++row) {
         const float* at = x + row * w.rowStride;
         Lanes sum{}, square{};
-        if (w.lanes == kLanes)
-            for (std::int64_t i = 0; i < w.count; ++i)
-                for (std::size_t l = 0; l < kLanes; ++l) {
-                    const float v = at[i * w.step + static_cast<std::int64_t>(l)] - pivot[l];
-                    sum[l] += v;
-                    square[l] += v * v;
-                }
-        else
-            for (std::int64_t i = 0; i < w.count; ++i)
-                for (std::int64_t l = 0; l < w.lanes; ++l) {
-                    const auto lane = static_cast<std::size_t>(l);
-                    const float v = at[i * w.step + l] - pivot[lane];
-                    sum[lane] += v;
-                    square[lane] += v * v;
-                }
+        for (std::int64_t i = 0; i < w.count; ++i)
+            for (std::int64_t l = 0; l < w.lanes; ++l) {
+                const auto lane = static_cast<std::size_t>(l);
+                const float v = at[i * w.step + l] - pivot[lane];
+                sum[lane] += v;
+                square[lane] += v * v;
+            }
         for (std::size_t l = 0; l < kLanes; ++l) {
             a[l] += static_cast<double>(sum[l]);
             b[l] += static_cast<double>(square[l]);
@@ -90,21 +137,13 @@ void addGradients(const float* __restrict x, const float* __restrict dy, const W
     for (std::int64_t row = 0; row < w.rows; ++row) {
         const std::int64_t at = row * w.rowStride;
         Lanes sum{}, product{};
-        if (w.lanes == kLanes)
-            for (std::int64_t i = 0; i < w.count; ++i)
-                for (std::size_t l = 0; l < kLanes; ++l) {
-                    const std::int64_t k = at + i * w.step + static_cast<std::int64_t>(l);
-                    sum[l] += dy[k];
-                    product[l] += dy[k] * ((x[k] - mean[l]) * inverse[l]);
-                }
-        else
-            for (std::int64_t i = 0; i < w.count; ++i)
-                for (std::int64_t l = 0; l < w.lanes; ++l) {
-                    const auto lane = static_cast<std::size_t>(l);
-                    const std::int64_t k = at + i * w.step + l;
-                    sum[lane] += dy[k];
-                    product[lane] += dy[k] * ((x[k] - mean[lane]) * inverse[lane]);
-                }
+        for (std::int64_t i = 0; i < w.count; ++i)
+            for (std::int64_t l = 0; l < w.lanes; ++l) {
+                const auto lane = static_cast<std::size_t>(l);
+                const std::int64_t k = at + i * w.step + l;
+                sum[lane] += dy[k];
+                product[lane] += dy[k] * ((x[k] - mean[lane]) * inverse[lane]);
+            }
         for (std::size_t l = 0; l < kLanes; ++l) {
             a[l] += static_cast<double>(sum[l]);
             b[l] += static_cast<double>(product[l]);
@@ -285,7 +324,7 @@ private:
         if (planar())
             addPlaneMoments(x, walk, pivot[0], a[0], b[0]);
         else
-            addMoments(x, walk, pivot, a, b);
+            (walk.lanes == kLanes ? addWideMoments : addMoments)(x, walk, pivot, a, b);
         const double n = localCount();
         for (std::int64_t i = 0; i < channelsOf(group); ++i) {
             const auto l = static_cast<std::size_t>(i);
@@ -369,7 +408,8 @@ private:
         if (planar())
             addPlaneGradients(m_x + at, m_dy + at, walkOf(group), mean[0], inverse[0], a[0], b[0]);
         else
-            addGradients(m_x + at, m_dy + at, walkOf(group), mean, inverse, a, b);
+            (walkOf(group).lanes == kLanes ? addWideGradients : addGradients)(
+                m_x + at, m_dy + at, walkOf(group), mean, inverse, a, b);
         for (std::int64_t i = 0; i < channelsOf(group); ++i) {
             const auto l = static_cast<std::size_t>(i);
             const std::int64_t channel = group * m_walk.lanes + i;
