@@ -110,6 +110,8 @@ DatasetInfo describeSamples(const ByteSamples& samples, std::span<const std::int
         ++info.classCounts[label];
     }
     info.classes = static_cast<std::int64_t>(info.classCounts.size());
+    info.classNames = samples.classNames;
+    info.notes = samples.notes;
     const auto values = static_cast<double>(info.samples * perChannel);
     for (const ByteSums& channel : sums) {
         const double mean = static_cast<double>(channel.sum) / values;
@@ -120,8 +122,8 @@ DatasetInfo describeSamples(const ByteSamples& samples, std::span<const std::int
     return info;
 }
 
-ByteDataset::ByteDataset(std::shared_ptr<const ByteSamples> samples, std::vector<std::int64_t> rows,
-                         DatasetInfo info, const Normalization& normalization)
+ByteDataset::ByteDataset(SharedBytes samples, std::vector<std::int64_t> rows, DatasetInfo info,
+                         const Normalization& normalization)
     : m_samples(std::move(samples)), m_rows(std::move(rows)), m_info(std::move(info)),
       m_normalization(normalization) {
     TRAINYARD_CHECK_EQ(normalization.shift.size(), static_cast<std::size_t>(m_samples->channels));
@@ -152,6 +154,28 @@ void ByteDataset::gatherAs(std::span<const std::int64_t> samples, Real* inputs,
         }
         *labels++ = m_samples->labels[static_cast<std::size_t>(row)];
     }
+}
+
+void openBytes(const DataRequest& request, const SharedBytes& training,
+               const SharedBytes& validation, DataOutcome& outcome) {
+    if (training)
+        checkSplit(request, training->count, outcome.problems);
+    if (!training || !outcome.problems.empty())
+        return;
+    Split split;
+    if (request.splits())
+        split = splitRows(training->count, request.data.validationFraction, request.seed);
+    const SharedBytes& validationSamples = request.splits() ? training : validation;
+
+    DatasetInfo info = describeSamples(*training, split.training);
+    const Normalization normalization = makeNormalization(request.data.normalize, info);
+    outcome.data.training = std::make_unique<ByteDataset>(training, std::move(split.training),
+                                                          std::move(info), normalization);
+    if (!validationSamples)
+        return;
+    info = describeSamples(*validationSamples, split.validation);
+    outcome.data.validation = std::make_unique<ByteDataset>(
+        validationSamples, std::move(split.validation), std::move(info), normalization);
 }
 
 } // namespace trainyard::engine

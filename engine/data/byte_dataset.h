@@ -5,7 +5,7 @@
 // all of them or chosen rows, so that a split costs no second copy of the pictures.
 #pragma once
 
-#include "engine/data/dataset.h"
+#include "engine/data/format_reader.h"
 
 #include <cstdint>
 #include <memory>
@@ -21,8 +21,12 @@ struct ByteSamples {
     std::int64_t count = 0;
     std::unique_ptr<std::uint8_t[]> pixels; ///< {count, sampleShape...}, row-major
     std::vector<std::uint8_t> labels;
+    std::vector<std::string> classNames; ///< empty: classes are numbers
+    std::vector<Message> notes;
     std::int64_t bytesPerSample() const { return elementCount(sampleShape); }
 };
+
+using SharedBytes = std::shared_ptr<const ByteSamples>;
 
 /// Value that comes out for a stored byte x: (x - shift) * scale, per channel.
 struct Normalization {
@@ -40,8 +44,8 @@ DatasetInfo describeSamples(const ByteSamples& samples, std::span<const std::int
 class ByteDataset final : public Dataset {
 public:
     /// `rows` empty: all samples.
-    ByteDataset(std::shared_ptr<const ByteSamples> samples, std::vector<std::int64_t> rows,
-                DatasetInfo info, const Normalization& normalization);
+    ByteDataset(SharedBytes samples, std::vector<std::int64_t> rows, DatasetInfo info,
+                const Normalization& normalization);
 
     const DatasetInfo& info() const override { return m_info; }
     void gather(std::span<const std::int64_t> samples, const BatchMemory& memory) const override;
@@ -50,10 +54,15 @@ private:
     template <class Real>
     void gatherAs(std::span<const std::int64_t> samples, Real* inputs, std::int32_t* labels) const;
 
-    std::shared_ptr<const ByteSamples> m_samples;
+    SharedBytes m_samples;
     std::vector<std::int64_t> m_rows;
     DatasetInfo m_info;
     Normalization m_normalization;
 };
+
+/// The rest of opening once the samples are in memory: the split and the data sets. `training`
+/// null: a problem has been added; `validation` null: none, or one has been added.
+void openBytes(const DataRequest& request, const SharedBytes& training,
+               const SharedBytes& validation, DataOutcome& outcome);
 
 } // namespace trainyard::engine

@@ -25,6 +25,18 @@ enum class TargetKind {
     Numbers
 };
 
+class Tokenizer;
+
+/// A column of a table, for people and for those who want to fill in a row.
+struct ColumnFacts {
+    enum class Use { Number, Category, Class, Target, LeftOut };
+    std::string name;
+    Use use = Use::Number;
+    std::int64_t missing = 0;
+    std::vector<std::string> examples;   ///< the first values
+    std::vector<std::string> categories; ///< one input each
+};
+
 /// What is known of one part (training or validation) of the data.
 struct DatasetInfo {
     std::int64_t samples = 0;
@@ -40,6 +52,8 @@ struct DatasetInfo {
     /// scaled to [0, 1]. Empty for indices.
     std::vector<double> mean;
     std::vector<double> deviation;
+    std::vector<ColumnFacts> columns;           ///< of a table; empty elsewhere
+    std::shared_ptr<const Tokenizer> tokenizer; ///< null: inputs are not text
     /// What the reader found out or left out, for people: "The decimal mark is a comma."
     std::vector<Message> notes;
 };

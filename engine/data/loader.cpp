@@ -34,7 +34,7 @@ BatchLoader::BatchLoader(const Dataset& dataset, DType type, std::int64_t larges
     const DatasetInfo& info = dataset.info();
     const auto memory = [rows](const Shape& shape, DType of) {
         const std::size_t elements = rows * static_cast<std::size_t>(elementCount(shape));
-        return static_cast<std::byte*>(::operator new(elements * bytesOf(of), kAlignment));
+        return static_cast<std::byte*>(::operator new(elements* bytesOf(of), kAlignment));
     };
     for (Buffer& buffer : m_buffers) {
         buffer.inputs.reset(memory(info.sampleShape, m_inputType));
@@ -115,10 +115,10 @@ void BatchLoader::fill(Buffer& buffer, std::int64_t step) {
                                  .numberType = m_type});
     const std::size_t labelsOfRow =
         buffer.labels.empty() ? 0 : buffer.labels.size() / static_cast<std::size_t>(m_largestRows);
-    buffer.batch = {step, rows, buffer.inputs.get(),
-                    std::span<const std::int32_t>(buffer.labels.data(),
-                                                  m_samples.size() * labelsOfRow),
-                    buffer.numbers.get()};
+    buffer.batch = {
+        step, rows, buffer.inputs.get(),
+        std::span<const std::int32_t>(buffer.labels.data(), m_samples.size() * labelsOfRow),
+        buffer.numbers.get()};
 }
 
 } // namespace trainyard::engine

@@ -24,13 +24,11 @@ public:
         m_info.sampleShape = {2};
     }
     const DatasetInfo& info() const override { return m_info; }
-    void gather(std::span<const std::int64_t> samples, float* inputs,
-                std::int32_t* labels) const override {
-        gatherAs(samples, inputs, labels);
-    }
-    void gather(std::span<const std::int64_t> samples, double* inputs,
-                std::int32_t* labels) const override {
-        gatherAs(samples, inputs, labels);
+    void gather(std::span<const std::int64_t> samples, const BatchMemory& memory) const override {
+        if (memory.inputType == DType::Fp64)
+            gatherAs(samples, static_cast<double*>(memory.inputs), memory.labels);
+        else
+            gatherAs(samples, static_cast<float*>(memory.inputs), memory.labels);
     }
 
 private:

@@ -5,14 +5,11 @@
 // and normalisation against plain arithmetic, and all that is wrong in one answer.
 #include "engine/data/dataset.h"
 
-#include "tests/data/idx_writer.h"
+#include "tests/data/data_helpers.h"
 
 #include <QDir>
-#include <QTemporaryDir>
-#include <QtTest>
 
 #include <cmath>
-#include <numeric>
 #include <set>
 
 using namespace trainyard;
@@ -22,35 +19,6 @@ using namespace trainyard::test;
 namespace {
 
 const QString kPackagedFolder = QStringLiteral("/usr/share/datasets/fashion-mnist/");
-
-std::vector<std::int64_t> firstRows(std::int64_t count) {
-    std::vector<std::int64_t> rows(static_cast<std::size_t>(count));
-    std::iota(rows.begin(), rows.end(), 0);
-    return rows;
-}
-
-template <class Real>
-struct Gathered {
-    std::vector<Real> inputs;
-    std::vector<std::int32_t> labels;
-};
-
-template <class Real>
-Gathered<Real> gatherRows(const Dataset& dataset, const std::vector<std::int64_t>& rows) {
-    Gathered<Real> result;
-    result.inputs.resize(rows.size() *
-                         static_cast<std::size_t>(elementCount(dataset.info().sampleShape)));
-    result.labels.resize(rows.size());
-    dataset.gather(rows, result.inputs.data(), result.labels.data());
-    return result;
-}
-
-QString allSentences(const Problems& problems) {
-    QString text;
-    for (const Error& problem : problems)
-        text += QString::fromStdString(problem.sentence()) + QLatin1Char('\n');
-    return text;
-}
 
 } // namespace
 
@@ -146,7 +114,7 @@ void TestOpenData::fashionMnistTestPart() {
     const DatasetInfo& info = outcome.data.training->info();
     QVERIFY(info.classCounts == std::vector<std::int64_t>(10, 1000));
     QVERIFY(std::abs(info.mean.front() * 255 - 73.15) < 0.005);
-    const Gathered<float> first = gatherRows<float>(*outcome.data.training, firstRows(10));
+    const Rows<float> first = gatherRows<float>(*outcome.data.training, firstRows(10));
     QVERIFY(first.labels == (std::vector<std::int32_t>{9, 2, 1, 1, 6, 1, 4, 6, 5, 7}));
     QCOMPARE(first.inputs[0], 0.0f);
     QCOMPARE(*std::ranges::max_element(first.inputs), 255.0f);
@@ -219,8 +187,8 @@ void TestOpenData::statisticsAndNormalization() {
     QVERIFY(info.sampleShape == (Shape{channels, 5, 7}));
     QVERIFY(info.classCounts == (std::vector<std::int64_t>{19, 19, 19}));
 
-    const Gathered<double> doubles = gatherRows<double>(*outcome.data.training, firstRows(kCount));
-    const Gathered<float> floats = gatherRows<float>(*outcome.data.training, firstRows(kCount));
+    const Rows<double> doubles = gatherRows<double>(*outcome.data.training, firstRows(kCount));
+    const Rows<float> floats = gatherRows<float>(*outcome.data.training, firstRows(kCount));
     for (std::uint32_t channel = 0; channel < channels; ++channel) {
         std::vector<std::size_t> indices;
         for (std::size_t i = 0; i < kCount * channels * 35; ++i)
@@ -257,7 +225,7 @@ void TestOpenData::constantChannelBecomesZero() {
     const DataOutcome outcome = openData(data, 1, 1);
     QVERIFY2(outcome.problems.empty(), qPrintable(allSentences(outcome.problems)));
     QCOMPARE(outcome.data.training->info().deviation[0], 0.0);
-    const Gathered<float> all = gatherRows<float>(*outcome.data.training, firstRows(4));
+    const Rows<float> all = gatherRows<float>(*outcome.data.training, firstRows(4));
     for (std::size_t i = 0; i < all.inputs.size(); ++i) {
         QVERIFY(std::isfinite(all.inputs[i]));
         if (i / 6 % 2 == 0)
@@ -275,7 +243,7 @@ void TestOpenData::validationUsesTrainingStatistics() {
     const DataOutcome outcome = openData(data, 1, 1);
     QVERIFY2(outcome.problems.empty(), qPrintable(allSentences(outcome.problems)));
     // Training: 0 and 100, so mean 50 and deviation 50; validation: 150 and 200.
-    const Gathered<double> values = gatherRows<double>(*outcome.data.validation, firstRows(2));
+    const Rows<double> values = gatherRows<double>(*outcome.data.validation, firstRows(2));
     QVERIFY(std::abs(values.inputs[0] - 2.0) < 1e-12 && std::abs(values.inputs[3] - 3.0) < 1e-12);
     QVERIFY(std::abs(outcome.data.validation->info().mean[0] - 175.0 / 255) < 1e-12);
 }
@@ -309,7 +277,7 @@ void TestOpenData::splitIsDisjointAndComplete() {
     QCOMPARE(outcome.data.training->info().samples, static_cast<qint64>(count) - validation);
     std::set<int> seen;
     for (const Dataset* part : {outcome.data.training.get(), outcome.data.validation.get()}) {
-        const Gathered<float> all = gatherRows<float>(*part, firstRows(part->info().samples));
+        const Rows<float> all = gatherRows<float>(*part, firstRows(part->info().samples));
         double sum = 0;
         for (std::size_t i = 0; i < all.inputs.size(); ++i) {
             QCOMPARE(static_cast<int>(all.inputs[i]), all.labels[i]);
@@ -341,7 +309,7 @@ void TestOpenData::gatherInAnyOrder() {
     data.normalize = "none";
     const DataOutcome outcome = openData(data, 1, 3);
     const std::vector<std::int64_t> rows = {29, 0, 7, 7, 12};
-    const Gathered<float> some = gatherRows<float>(*outcome.data.training, rows);
+    const Rows<float> some = gatherRows<float>(*outcome.data.training, rows);
     for (std::size_t i = 0; i < rows.size(); ++i) {
         QCOMPARE(some.labels[i], static_cast<std::int32_t>(rows[i] % 3));
         for (std::size_t pixel = 0; pixel < 70; ++pixel)
