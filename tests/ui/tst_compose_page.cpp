@@ -758,6 +758,8 @@ void ComposePageTest::optimizerBringsItsFields() {
     QCOMPARE(arithmetic->value(QStringLiteral("Last step of an epoch")),
              QStringLiteral("96 samples"));
     QVERIFY(arithmetic->value(QStringLiteral("Warm-up")).startsWith(QStringLiteral("100 steps")));
+    m_document->setValue("training.schedule.type", std::string("one_cycle"));
+    QVERIFY(arithmetic->value(QStringLiteral("Warm-up")).endsWith(QStringLiteral("of the run")));
 }
 
 void ComposePageTest::earlyStoppingBringsItsFields() {
