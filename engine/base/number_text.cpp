@@ -4,6 +4,7 @@
 
 #include <array>
 #include <charconv>
+#include <cmath>
 
 namespace trainyard {
 
@@ -22,12 +23,16 @@ std::optional<Number> parse(std::string_view text) {
 } // namespace
 
 std::string shortest(double value) {
+    if (std::isnan(value))
+        return "nan"; // its sign says nothing
     std::array<char, 40> buffer{};
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
     return {buffer.data(), end};
 }
 
 std::string rounded(double value, int digits) {
+    if (std::isnan(value))
+        return "nan";
     std::array<char, 64> buffer{};
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
                                    std::chars_format::general, digits)

@@ -55,7 +55,9 @@ public:
         return RankExit::Done;
     }
 
-    [[noreturn]] void fail(const Error& error, RankExit exit = RankExit::Failed) {
+    /// `step`: where it was noticed; -1: the one that is running.
+    [[noreturn]] void fail(const Error& error, RankExit exit = RankExit::Failed,
+                           std::int64_t step = -1) {
         spec::Failure failure;
         failure.rank = m_environment.rank;
         failure.pid = ::getpid();
@@ -68,6 +70,8 @@ public:
             failure.instruction = status->instruction.load();
             failure.layer = status->layer;
         }
+        if (step >= 0)
+            failure.step = step;
         m_environment.events.send(failure);
         throw SessionEnd{exit};
     }
@@ -396,7 +400,7 @@ private:
         fail({std::move(what),
               "",
               {"Lower the learning rate, add warm-up steps or set training.clip_norm."}},
-             RankExit::Diverged);
+             RankExit::Diverged, step);
     }
 
     void validate(std::int64_t step) {

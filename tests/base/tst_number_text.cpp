@@ -36,6 +36,8 @@ void NumberTextTest::shortestIsShort() {
     QCOMPARE(shortest(-0.0), std::string("-0"));
     QCOMPARE(shortest(3), std::string("3"));
     QCOMPARE(shortest(std::nan("")), std::string("nan"));
+    QCOMPARE(shortest(-std::nan("")), std::string("nan"));
+    QCOMPARE(rounded(-std::nan(""), 6), std::string("nan"));
     QCOMPARE(shortest(-INFINITY), std::string("-inf"));
     QCOMPARE(shortest(std::numeric_limits<double>::denorm_min()), std::string("5e-324"));
 }

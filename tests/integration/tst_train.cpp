@@ -35,6 +35,13 @@ double number(const QJsonObject& object, const char* key) {
     return object[QLatin1StringView(key)].toDouble(-1);
 }
 
+QString logOf(const TrainBench& bench, RunId run) {
+    QStringList lines;
+    for (const LogLine& line : *bench.reader()->log(run))
+        lines << QString::fromStdString(line.text.text());
+    return lines.join(u'\n');
+}
+
 void kill9(qint64 pid) {
     ::kill(static_cast<pid_t>(pid), SIGKILL);
 }
@@ -234,6 +241,147 @@ private slots:
         QCOMPARE(failed.exitCode, 1);
         QCOMPARE(text(objectIn(failed.output), "state"), QStringLiteral("diverged"));
         QVERIFY2(failed.errors.contains("diverged at step "), failed.errors.constData());
+    }
+
+    /// A rate so large that the numbers overflow within a few steps: the run says so at once.
+    void divergenceOfALargeRate() {
+        TrainBench bench;
+        const Output failed =
+            run({"train", bench.quickExperiment(), "--store", bench.store(), "--set",
+                 "training.epochs=50", "--set", "parallel.data=2", "--set",
+                 "training.optimizer={\"type\": \"sgd\", \"learning_rate\": 1e20}"});
+        QCOMPARE(failed.exitCode, 1);
+        const RunRecord record = bench.runs()[0];
+        QCOMPARE(nameOf(record.status), QStringLiteral("diverged"));
+        const QByteArray step = QByteArray::number(static_cast<qint64>(record.lastStep));
+        QVERIFY2(record.lastStep < 9 && failed.errors.contains("diverged at step " + step + ": "),
+                 failed.errors.constData());
+        QVERIFY2(!failed.errors.contains("-nan"), failed.errors.constData());
+        // The curve ends where it happened.
+        const Points losses = bench.points(record.id, kLoss);
+        QCOMPARE(losses.steps.back(), record.lastStep);
+        QVERIFY(!std::isfinite(losses.values.back()));
+    }
+
+    /// The last update of a run is looked at, too.
+    void divergenceInTheLastStep() {
+        TrainBench bench;
+        const Output failed =
+            run({"train", bench.quickExperiment(), "--store", bench.store(), "--set",
+                 "training.max_steps=1", "--set", "data.validation=null", "--set",
+                 "training.optimizer={\"type\": \"sgd\", \"learning_rate\": 1e300}"});
+        QCOMPARE(failed.exitCode, 1);
+        QVERIFY2(failed.errors.contains("it made weights that are not finite"),
+                 failed.errors.constData());
+        QCOMPARE(nameOf(bench.runs()[0].status), QStringLiteral("diverged"));
+    }
+
+    void earlyStopping_data() {
+        QTest::addColumn<int>("patience");
+        QTest::addColumn<int>("ranks");
+        QTest::newRow("patience 1") << 1 << 1;
+        QTest::newRow("patience 3, two ranks") << 3 << 2;
+    }
+
+    /// With a rate of nearly nothing the validation stays as it is, and equal is not better.
+    void earlyStopping() {
+        QFETCH(int, patience);
+        QFETCH(int, ranks);
+        TrainBench bench;
+        const Output done =
+            run({"train", bench.quickExperiment(), "--store", bench.store(), "--json", "--set",
+                 "training.epochs=20", "--set", "training.optimizer.learning_rate=1e-30", "--set",
+                 QStringLiteral("training.early_stopping.patience=%1").arg(patience), "--set",
+                 QStringLiteral("parallel.data=%1").arg(ranks)});
+        QVERIFY2(done.exitCode == 0, done.errors.constData());
+        const QJsonObject result = objectIn(done.output);
+        QCOMPARE(text(result, "state"), QStringLiteral("finished"));
+        QCOMPARE(number(result, "epochs"), 1.0 + patience);
+        QCOMPARE(number(result, "steps"), 9.0 * (1 + patience));
+        const RunId run = bench.runs()[0].id;
+        const Points losses = bench.points(run, spec::metric::kValidationLoss);
+        QCOMPARE(losses.size(), 1U + static_cast<std::size_t>(patience));
+        QCOMPARE(number(result, "val_loss"), losses.values.front());
+        QVERIFY2(logOf(bench, run)
+                     .contains(QStringLiteral(
+                                   "Stopped early after epoch %1: the validation loss was best in "
+                                   "epoch 1 with ")
+                                   .arg(1 + patience)),
+                 qPrintable(logOf(bench, run)));
+    }
+
+    /// Labels that are not those of the pictures: the better the model learns, the worse it is on
+    /// them, so the first epoch stays the best one and is what the run ends with.
+    void theBestEpochIsKept() {
+        TrainBench bench;
+        const QString experiment = bench.quickExperiment();
+        QVERIFY(writeIdx(bench.path(QStringLiteral("wrong")), {46, 8, 3}, 77));
+        const Output done =
+            run({"train", experiment, "--store", bench.store(), "--json", "--set",
+                 "training.epochs=4", "--set", "training.early_stopping.patience=9", "--set",
+                 QString(u"data.validation.labels=" + bench.path(QStringLiteral("wrong-labels")))});
+        QVERIFY2(done.exitCode == 0, done.errors.constData());
+        const RunId run = bench.runs()[0].id;
+        const Points losses = bench.points(run, spec::metric::kValidationLoss);
+        QCOMPARE(losses.size(), 4U);
+        QVERIFY(losses.values.back() > losses.values.front());
+        QCOMPARE(number(objectIn(done.output), "val_loss"), losses.values.front());
+        QVERIFY2(logOf(bench, run)
+                     .contains(QStringLiteral("The validation loss was best in epoch 1 with ")),
+                 qPrintable(logOf(bench, run)));
+    }
+
+    /// The recorded rate is the scaled one, at every step, on any number of ranks.
+    void theRateIsScaledToTheBatch() {
+        TrainBench bench;
+        const QString experiment = bench.quickExperiment();
+        const auto train = [&](const QStringList& settings) {
+            QStringList arguments = {"train",   experiment,
+                                     "--store", bench.store(),
+                                     "--set",   "training.schedule={\"type\": \"one_cycle\"}"};
+            for (const QString& setting : settings)
+                arguments << QStringLiteral("--set") << setting;
+            const Output done = run(arguments);
+            return done.exitCode == 0 ? bench.runs()[0].id : RunId{};
+        };
+        const auto rates = [&](RunId run) {
+            return bench.points(run, spec::metric::kLearningRate);
+        };
+        const Points plain = rates(train({}));
+        const RunId scaled = train({"training.learning_rate_batch=12", "parallel.data=2"});
+        const Points twice = rates(scaled);
+        QCOMPARE(plain.size(), 27U);
+        QCOMPARE(twice.size(), 27U);
+        for (std::size_t i = 0; i < 27; ++i)
+            QVERIFY(std::abs(twice.values[i] - 2 * plain.values[i]) <= 1e-12);
+        QVERIFY2(logOf(bench, scaled)
+                     .contains(QStringLiteral(
+                         "The learning rate is multiplied by 2: it is meant for a batch "
+                         "of 12, and the batch is 24.")),
+                 qPrintable(logOf(bench, scaled)));
+    }
+
+    /// The average lags behind the weights that are trained, and is what is validated.
+    void validationUsesTheAverage() {
+        TrainBench bench;
+        const QString experiment = bench.quickExperiment();
+        const auto losses = [&](const QStringList& settings) {
+            QStringList arguments = {"train", experiment, "--store", bench.store()};
+            for (const QString& setting : settings)
+                arguments << QStringLiteral("--set") << setting;
+            const Output done = run(arguments);
+            const RunId run = done.exitCode == 0 ? bench.runs()[0].id : RunId{};
+            return std::pair(bench.points(run, kLoss),
+                             bench.points(run, spec::metric::kValidationLoss));
+        };
+        const auto [trained, validated] = losses({});
+        const auto [averagedTrained, averagedValidated] = losses({"training.ema_decay=0.9999"});
+        QCOMPARE(averagedTrained, trained); // training goes on as without it
+        QCOMPARE(averagedValidated.size(), validated.size());
+        for (std::size_t i = 0; i < validated.size(); ++i)
+            QVERIFY(averagedValidated.values[i] > validated.values[i]);
+        // A decay of 0 averages nothing.
+        QCOMPARE(losses({"training.ema_decay=0"}).second, validated);
     }
 
     void fullDisk() {

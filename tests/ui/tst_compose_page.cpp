@@ -37,6 +37,7 @@
 #include <QAccessible>
 #include <QAction>
 #include <QApplication>
+#include <QComboBox>
 #include <QDragEnterEvent>
 #include <QFile>
 #include <QFileDialog>
@@ -137,6 +138,7 @@ private slots:
     void validationIsChosen();
     void filesAreBrowsed();
     void optimizerBringsItsFields();
+    void earlyStoppingBringsItsFields();
     void planFollowsTheRanks();
     void pricesSayWhatTheyAssume();
     void narrowWindowsFit();
@@ -732,9 +734,9 @@ void ComposePageTest::optimizerBringsItsFields() {
     clickTab(Section::Training);
     TrainingTab* tab = m_page->trainingTab();
     QVERIFY(findField(tab, "training.optimizer.beta1"));
-    auto* types = findField(tab, "training.optimizer.type")->findChild<SegmentedControl*>();
+    auto* types = findField(tab, "training.optimizer.type")->findChild<QComboBox*>();
     QVERIFY(types);
-    QTest::mouseClick(types->segment(0), Qt::LeftButton); // SGD
+    QTest::keyClick(types, Qt::Key_Home); // SGD
     QCOMPARE(m_document->experiment().training.optimizer.type, std::string("sgd"));
     QTRY_VERIFY(!findField(tab, "training.optimizer.beta1"));
     FormField* momentum = findField(tab, "training.optimizer.momentum");
@@ -756,6 +758,32 @@ void ComposePageTest::optimizerBringsItsFields() {
     QCOMPARE(arithmetic->value(QStringLiteral("Last step of an epoch")),
              QStringLiteral("96 samples"));
     QVERIFY(arithmetic->value(QStringLiteral("Warm-up")).startsWith(QStringLiteral("100 steps")));
+    m_document->setValue("training.schedule.type", std::string("one_cycle"));
+    QVERIFY(arithmetic->value(QStringLiteral("Warm-up")).endsWith(QStringLiteral("of the run")));
+}
+
+void ComposePageTest::earlyStoppingBringsItsFields() {
+    openCnn();
+    clickTab(Section::Training);
+    TrainingTab* tab = m_page->trainingTab();
+    FormField* patience = findField(tab, "training.early_stopping.patience");
+    QVERIFY(patience && patience->isHidden());
+    auto* metrics = findField(tab, "training.early_stopping.metric")->findChild<QComboBox*>();
+    QVERIFY(metrics);
+    QTest::keyClick(metrics, Qt::Key_Down);
+    QVERIFY(m_document->experiment().training.earlyStopping == spec::EarlyStopping());
+    QVERIFY(!patience->isHidden());
+    type(patience->input(), QStringLiteral("3"));
+    QVERIFY(m_document->experiment().training.earlyStopping->patience == 3);
+    m_document->undo();
+    m_document->undo();
+    QVERIFY(!m_document->experiment().training.earlyStopping);
+    QVERIFY(patience->isHidden());
+    // The rate that follows from the batch is shown.
+    FormField* fits = findField(tab, "training.learning_rate_batch");
+    QCOMPARE(fits->note(), QString());
+    type(fits->input(), QStringLiteral("64"));
+    QCOMPARE(fits->note(), QStringLiteral("rate × 2 = 0.002"));
 }
 
 void ComposePageTest::planFollowsTheRanks() {

@@ -65,7 +65,10 @@ QString RunArithmetic::lastStepText(const plan::Plan& plan) const {
 
 QString RunArithmetic::warmupText(const plan::Plan& plan, bool stepsKnown) const {
     const auto value = m_document.value("training.schedule.warmup_steps");
+    const auto rise = m_document.value("training.schedule.rise_share"); // of one cycle
     const auto* steps = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+    if (const auto* part = rise ? std::get_if<double>(&*rise) : nullptr)
+        return tr("%1 of the run").arg(withUnit(formatFixed(100 * *part, 0), tr("%")));
     if (!steps)
         return {};
     if (*steps == 0)
