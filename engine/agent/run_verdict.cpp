@@ -124,16 +124,17 @@ Failure exitFailure(const RankRecord& rank) {
     return failure;
 }
 
-Failure overrunFailure(const RankRecord& rank, double graceSeconds) {
+/// The end that was asked for, by force: what was computed since the last step is lost.
+Verdict endedByForce(const RankRecord& rank, double graceSeconds) {
     std::vector<std::string> arguments = nameOf(rank);
     arguments.push_back(shortest(graceSeconds));
-    Failure failure;
-    failure.what =
-        withPlace("Rank %1 (process %2) did not end within %3 s after the stop was asked "
-                  "for and was killed",
+    Verdict verdict;
+    verdict.state = RunState::Stopped;
+    verdict.reason =
+        withPlace("Rank %1 (process %2) did not end within %3 s after the stop was asked for and "
+                  "was killed",
                   std::move(arguments), rank.point);
-    failure.cure = Message("Give it more time to stop, if its steps take longer.");
-    return failure;
+    return verdict;
 }
 
 Failure peerFailure(const RankRecord& rank, const char* format) {
@@ -227,11 +228,12 @@ Verdict judge(const std::vector<RankRecord>& ranks, const Circumstances& circums
         return rank.endedBySupervisor;
     };
     if (const RankRecord* killed = furthestBehind(ranks, wasKilled)) {
-        Failure failure = circumstances.overrunGraceSeconds
-                              ? overrunFailure(*killed, *circumstances.overrunGraceSeconds)
-                              : peerFailure(*killed, "Rank %1 (process %2) stopped answering the "
-                                                     "other ranks");
-        return failedBecause(*killed, std::move(failure), circumstances);
+        if (circumstances.overrunGraceSeconds)
+            return endedByForce(*killed, *circumstances.overrunGraceSeconds);
+        return failedBecause(*killed,
+                             peerFailure(*killed, "Rank %1 (process %2) stopped answering the "
+                                                  "other ranks"),
+                             circumstances);
     }
     const auto lostPeer = [](const RankRecord& rank) {
         return isLost(rank);

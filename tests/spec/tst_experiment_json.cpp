@@ -67,6 +67,9 @@ void ExperimentJsonTest::samplesAreValidAndUnchanged_data() {
     QTest::addColumn<QString>("file");
     QTest::newRow("mlp") << QFINDTESTDATA("../../resources/samples/fashion-mlp.json");
     QTest::newRow("cnn") << QFINDTESTDATA("../../resources/samples/fashion-cnn.json");
+    for (const char* name : {"resnet18", "gpt-small", "penguins", "penguins-mass"})
+        QTest::newRow(name) << QFINDTESTDATA(QStringLiteral("../../resources/samples/%1.json")
+                                                 .arg(QLatin1String(name)));
 }
 
 void ExperimentJsonTest::samplesAreValidAndUnchanged() {
@@ -212,10 +215,12 @@ void ExperimentJsonTest::mistakes_data() {
     row("key far from all", "\"epochs\": 5", "\"q\": 5", "training.q: This key is not known here.");
     row("misspelt layer", "\"type\": \"relu\"", "\"type\": \"rulu\"",
         "model.layers[1].type: There is no layer \"rulu\". Did you mean \"relu\"?");
-    row("unknown layer", "\"type\": \"relu\"", "\"type\": \"transformer\"",
-        "model.layers[1].type: There is no layer \"transformer\". Known types: linear, conv2d, "
-        "relu, "
-        "dropout, max_pool, flatten.");
+    row("half a name", "\"type\": \"relu\"", "\"type\": \"transformer\"",
+        "model.layers[1].type: There is no layer \"transformer\". Did you mean "
+        "\"transformer_block\"?");
+    row("unknown layer", "\"type\": \"relu\"", "\"type\": \"lstm\"",
+        "model.layers[1].type: There is no layer \"lstm\". Known types: " +
+            QByteArray::fromStdString(listed(typeNames(Kind::Layer))) + ".");
     row("misspelt optimizer", "\"adamw\"", "\"adamW2\"",
         "training.optimizer.type: There is no optimizer \"adamW2\". Did you mean \"adamw\"?");
     row("layer without a type", "\"type\": \"relu\"", "\"from\": []",
