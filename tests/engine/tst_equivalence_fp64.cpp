@@ -69,7 +69,16 @@ private slots:
 namespace {
 
 spec::Experiment model(const QString& name) {
-    return name == QLatin1String("mlp") ? mlpExperiment() : cnnExperiment();
+    for (const spec::Experiment& experiment : harnessExperiments())
+        if (name == QString::fromStdString(experiment.name))
+            return experiment;
+    qFatal("no such model");
+}
+
+/// Of batches of 8: the last one of an epoch has 5 rows, or with four ranks only 2, so that two
+/// ranks have none.
+HarnessOptions optionsFor(int world, std::int64_t steps) {
+    return {.samples = world == 4 ? 34 : 37, .steps = steps};
 }
 
 spec::Experiment stoppingEarly(spec::Experiment experiment) {
@@ -87,10 +96,12 @@ std::vector<double> parametersOf(const engine::Executor& executor) {
 void addCells() {
     QTest::addColumn<QString>("name");
     QTest::addColumn<int>("world");
-    for (const QString& name : {QStringLiteral("mlp"), QStringLiteral("cnn")})
-        for (const int world : {2, 3, 4})
+    for (const spec::Experiment& experiment : harnessExperiments())
+        for (const int world : {2, 3, 4}) {
+            const QString name = QString::fromStdString(experiment.name);
             QTest::newRow(qPrintable(QStringLiteral("%1 data=%2").arg(name).arg(world)))
                 << name << world;
+        }
 }
 
 } // namespace
@@ -102,12 +113,12 @@ void TestEquivalenceFp64::dataParallel_data() {
 void TestEquivalenceFp64::dataParallel() {
     QFETCH(QString, name);
     QFETCH(int, world);
-    // 37 samples in batches of 8: the last batch of an epoch has 5 rows, fewer on some ranks.
     spec::Experiment experiment = model(name);
-    const RankOutcome one = trainOnThreads(experiment, {}).front();
+    const HarnessOptions options = optionsFor(world, 200);
+    const RankOutcome one = trainOnThreads(experiment, options).front();
     QVERIFY2(one.error.empty(), one.error.c_str());
     experiment.parallel.data = world;
-    const auto many = trainOnThreads(experiment, {});
+    const auto many = trainOnThreads(experiment, options);
     for (const RankOutcome& rank : many) {
         QVERIFY2(rank.error.empty(), rank.error.c_str());
         QVERIFY(rank.parameters == many.front().parameters);
@@ -155,7 +166,7 @@ void TestEquivalenceFp64::dataParallelFp32() {
     QFETCH(int, world);
     spec::Experiment experiment = model(name);
     experiment.precision = spec::Precision::Fp32;
-    const HarnessOptions options{.steps = 20};
+    const HarnessOptions options = optionsFor(world, 20);
     const RankOutcome one = trainOnThreads(experiment, options).front();
     experiment.parallel.data = world;
     const auto many = trainOnThreads(experiment, options);
@@ -171,38 +182,39 @@ void TestEquivalenceFp64::dataParallelFp32() {
 }
 
 void TestEquivalenceFp64::runsAreBitEqual() {
-    for (const spec::Precision precision : {spec::Precision::Fp64, spec::Precision::Fp32}) {
-        spec::Experiment experiment = cnnExperiment();
-        experiment.precision = precision;
-        experiment.parallel.data = 3;
-        const HarnessOptions options{.steps = 30};
-        const auto first = trainOnThreads(experiment, options);
-        const auto second = trainOnThreads(experiment, options);
-        QVERIFY2(first.front().error.empty(), first.front().error.c_str());
-        QVERIFY(first.front().losses == second.front().losses);
-        QVERIFY(first.front().parameters == second.front().parameters);
-    }
+    for (spec::Experiment experiment : harnessExperiments())
+        for (const spec::Precision precision : {spec::Precision::Fp64, spec::Precision::Fp32}) {
+            experiment.precision = precision;
+            experiment.parallel.data = 3;
+            const HarnessOptions options{.steps = 30};
+            const auto first = trainOnThreads(experiment, options);
+            const auto second = trainOnThreads(experiment, options);
+            QVERIFY2(first.front().error.empty(), first.front().error.c_str());
+            QVERIFY2(first.front().losses == second.front().losses, experiment.name.c_str());
+            QVERIFY2(first.front().parameters == second.front().parameters,
+                     experiment.name.c_str());
+        }
 }
 
 void TestEquivalenceFp64::plannedMemoryIsReal() {
     for (const int world : {1, 2, 3})
-        for (const spec::Precision precision : {spec::Precision::Fp64, spec::Precision::Fp32}) {
-            spec::Experiment experiment = cnnExperiment();
-            experiment.precision = precision;
-            experiment.parallel.data = world;
-            experiment.training.optimizer = {"adam", {}};
-            if (world == 2)
-                experiment.training.emaDecay = 0.9;
-            if (world == 3)
-                experiment = stoppingEarly(std::move(experiment));
-            for (const RankOutcome& rank : trainOnThreads(experiment, {.steps = 1})) {
-                QVERIFY2(rank.error.empty(), rank.error.c_str());
-                QCOMPARE(rank.realMemory.parameters, rank.plannedMemory.parameters);
-                QCOMPARE(rank.realMemory.gradients, rank.plannedMemory.gradients);
-                QCOMPARE(rank.realMemory.optimizer, rank.plannedMemory.optimizer);
-                QCOMPARE(rank.realMemory.activations, rank.plannedMemory.activations);
+        for (const spec::Precision precision : {spec::Precision::Fp64, spec::Precision::Fp32})
+            for (spec::Experiment experiment : harnessExperiments()) {
+                experiment.precision = precision;
+                experiment.parallel.data = world;
+                experiment.training.optimizer = {"adam", {}};
+                if (world == 2)
+                    experiment.training.emaDecay = 0.9;
+                if (world == 3)
+                    experiment = stoppingEarly(std::move(experiment));
+                for (const RankOutcome& rank : trainOnThreads(experiment, {.steps = 1})) {
+                    QVERIFY2(rank.error.empty(), rank.error.c_str());
+                    QCOMPARE(rank.realMemory.parameters, rank.plannedMemory.parameters);
+                    QCOMPARE(rank.realMemory.gradients, rank.plannedMemory.gradients);
+                    QCOMPARE(rank.realMemory.optimizer, rank.plannedMemory.optimizer);
+                    QCOMPARE(rank.realMemory.activations, rank.plannedMemory.activations);
+                }
             }
-        }
 }
 
 void TestEquivalenceFp64::stopIsAgreedOn() {
@@ -218,11 +230,14 @@ void TestEquivalenceFp64::stopIsAgreedOn() {
 }
 
 void TestEquivalenceFp64::lossFalls() {
-    for (spec::Experiment experiment : {mlpExperiment(), cnnExperiment()}) {
+    for (const spec::Experiment& experiment : harnessExperiments()) {
         const RankOutcome outcome = trainOnThreads(experiment, {}).front();
         QVERIFY2(outcome.error.empty(), outcome.error.c_str());
-        QVERIFY2(outcome.losses.back() < 0.5 * outcome.losses.front(),
-                 qPrintable(QString::number(outcome.losses.back())));
+        const double share = outcome.losses.back() / outcome.losses.front();
+        QVERIFY2(
+            share < (experiment.name == "gpt" ? 0.8 : 0.5),
+            qPrintable(
+                QStringLiteral("%1: %2").arg(QString::fromStdString(experiment.name)).arg(share)));
     }
 }
 

@@ -44,10 +44,10 @@ std::string MemoryMachine::run() {
             break;
         case plan::Opcode::Forward:
         case plan::Opcode::Inference:
-            forward(instruction.operation);
+            forward(instruction.operation, instruction.phase);
             break;
         case plan::Opcode::Backward:
-            backward(instruction.operation);
+            backward(instruction.operation, instruction.phase);
             break;
         case plan::Opcode::ReduceGradients:
         case plan::Opcode::ReduceStatistics:
@@ -67,11 +67,14 @@ void MemoryMachine::load() {
     write(m_program.values[at(m_graph.input)], bytesOf(m_graph.input), contentOf(m_graph.input));
 }
 
-void MemoryMachine::forward(OperationId id) {
+/// Collect only reads: what it makes are statistics, outside the arena.
+void MemoryMachine::forward(OperationId id, plan::Phase phase) {
     const Operation& operation = m_graph.operations[at(id)];
     const bool mayRunInPlace = graph::traits(operation.kind).mayRunInPlace;
     for (const ValueId input : operation.inputs)
         read(m_program.values[at(input)], bytesOf(input), contentOf(input));
+    if (phase == plan::Phase::Collect)
+        return;
     for (const ValueId output : operation.outputs) {
         const Placement& place = m_program.values[at(output)];
         for (const ValueId input : operation.inputs)
@@ -83,7 +86,7 @@ void MemoryMachine::forward(OperationId id) {
         write(m_program.saved[at(id)], savedBytesOf(id), "saved by " + operation.layer);
 }
 
-void MemoryMachine::backward(OperationId id) {
+void MemoryMachine::backward(OperationId id, plan::Phase phase) {
     const Operation& operation = m_graph.operations[at(id)];
     const graph::OperationTraits& traits = graph::traits(operation.kind);
     read(m_program.saved[at(id)], savedBytesOf(id), "saved by " + operation.layer);
@@ -102,6 +105,8 @@ void MemoryMachine::backward(OperationId id) {
             read(m_program.values[at(input)], bytesOf(input), contentOf(input));
             reads.push_back(m_program.values[at(input)]);
         }
+    if (phase == plan::Phase::Collect)
+        return;
     for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
         const ValueId input = operation.inputs[i];
         if (!m_withGradient[at(input)])
@@ -157,12 +162,12 @@ std::size_t MemoryMachine::bytesOf(ValueId value) const {
     const graph::ValueInfo& info = m_graph.values[at(value)];
     return static_cast<std::size_t>(storedElements(info.shape, info.layout) *
                                     m_program.rows.count) *
-           trainyard::bytesOf(m_plan.type);
+           trainyard::bytesOf(info.indices ? DType::Int32 : m_plan.type);
 }
 
 std::size_t MemoryMachine::savedBytesOf(OperationId id) const {
     const Operation& operation = m_graph.operations[at(id)];
-    if (operation.outputs.empty() || !m_withGradient[at(operation.inputs.front())])
+    if (operation.outputs.empty() || !m_withGradient[at(operation.outputs.front())])
         return 0;
     const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
     return graph::savedBytes(operation.kind, operation.attributes,

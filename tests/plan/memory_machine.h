@@ -29,8 +29,8 @@ private:
     using Content = std::string;
 
     void load();
-    void forward(graph::OperationId id);
-    void backward(graph::OperationId id);
+    void forward(graph::OperationId id, plan::Phase phase);
+    void backward(graph::OperationId id, plan::Phase phase);
     void read(const plan::Placement& place, std::size_t bytes, const Content& content);
     void write(const plan::Placement& place, std::size_t bytes, const Content& content);
     void mayShare(const plan::Placement& a, const plan::Placement& b, bool inPlace,

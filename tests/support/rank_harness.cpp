@@ -19,23 +19,70 @@ namespace {
 
 using namespace trainyard::engine;
 
-/// Inputs in [-1, 1) and labels that depend on them a little, as pure functions of the sample.
-template <class Real>
-void makeSample(std::int64_t sample, std::int64_t elements, std::int64_t classes, Real* input,
-                std::int32_t* label) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < elements; ++i) {
-        const Philox4 words =
-            randomWords(7, RandomStream::Weights, 99, static_cast<std::uint64_t>(sample),
-                        static_cast<std::uint64_t>(i));
-        // Multiples of 2^-20, so that fp32 and fp64 see the same numbers.
-        const double value = static_cast<double>(words[0] >> 12) * 0x1p-19 - 1.0;
-        input[i] = static_cast<Real>(value);
-        sum += value;
+/// Made-up samples: pure functions of their number, with targets that depend on the inputs a
+/// little, so that there is something to learn.
+class MadeUpData {
+public:
+    explicit MadeUpData(const plan::Plan& plan)
+        : m_elements(elementCount(plan.data.sampleShape)),
+          m_targets(elementCount(plan.graph.targetShape())), m_classes(plan.graph.classes()),
+          m_vocabulary(plan.graph.vocabulary) {}
+
+    /// As row `row` of the batch.
+    void write(std::int64_t sample, std::int64_t row, const BatchMemory& memory) const {
+        double sum = 0;
+        for (std::int64_t i = 0; i < m_elements; ++i) {
+            const double value = valueAt(sample, i);
+            put(memory.inputs, memory.inputType, row * m_elements + i, value);
+            sum += value;
+        }
+        for (std::int64_t i = 0; i < m_targets; ++i) {
+            const std::int64_t at = row * m_targets + i;
+            if (m_classes == 0) // of some of the inputs; exact in fp32
+                put(memory.numbers, memory.numberType, at,
+                    (valueAt(sample, i) - valueAt(sample, i + 1)) / 2);
+            else
+                memory.labels[at] =
+                    static_cast<std::int32_t>(m_vocabulary > 0 ? nextOf(sample, i) : classOf(sum));
+        }
     }
-    const auto bin = static_cast<std::int64_t>((sum + 4.0) / 8.0 * static_cast<double>(classes));
-    *label = static_cast<std::int32_t>(std::clamp<std::int64_t>(bin, 0, classes - 1));
-}
+
+private:
+    Philox4 words(std::int64_t sample, std::int64_t i) const {
+        return randomWords(7, RandomStream::Weights, 99, static_cast<std::uint64_t>(sample),
+                           static_cast<std::uint64_t>(i % m_elements));
+    }
+
+    /// An index, or a number in [-1, 1): a multiple of 2^-19, so that fp32 and fp64 see the same.
+    double valueAt(std::int64_t sample, std::int64_t i) const {
+        const std::uint32_t word = words(sample, i)[0];
+        if (m_vocabulary > 0)
+            return static_cast<double>(word % static_cast<std::uint64_t>(m_vocabulary));
+        return static_cast<double>(word >> 12) * 0x1p-19 - 1.0;
+    }
+
+    /// Of a sequence: something that the own position tells and something that the first does.
+    std::int64_t nextOf(std::int64_t sample, std::int64_t i) const {
+        const double code = 3 * valueAt(sample, i) + valueAt(sample, 0);
+        return static_cast<std::int64_t>(code) % m_classes;
+    }
+
+    std::int64_t classOf(double sum) const {
+        const double bin = (sum + 4.0) / 8.0 * static_cast<double>(m_classes);
+        return std::clamp<std::int64_t>(static_cast<std::int64_t>(bin), 0, m_classes - 1);
+    }
+
+    static void put(void* memory, DType type, std::int64_t at, double value) {
+        if (type == DType::Fp64)
+            static_cast<double*>(memory)[at] = value;
+        else if (type == DType::Fp32)
+            static_cast<float*>(memory)[at] = static_cast<float>(value);
+        else
+            static_cast<std::int32_t*>(memory)[at] = static_cast<std::int32_t>(value);
+    }
+
+    std::int64_t m_elements, m_targets, m_classes, m_vocabulary;
+};
 
 struct SharedWorld {
     explicit SharedWorld(int worldSize)
@@ -77,9 +124,13 @@ private:
     void prepare() {
         const graph::BuiltGraph built = graph::buildGraph(m_experiment.model, {});
         TRAINYARD_CHECK(built.problems.empty());
-        m_classes = built.graph.values[static_cast<std::size_t>(built.graph.logits)].shape.front();
-        const plan::DataCounts counts{m_options.samples, 0, m_experiment.model.inputShape,
-                                      m_classes};
+        const graph::Graph& graph = built.graph;
+        const bool numbers = graph.classes() == 0;
+        const plan::DataCounts counts{.trainSamples = m_options.samples,
+                                      .sampleShape = m_experiment.model.inputShape,
+                                      .classes = graph.classes(),
+                                      .numbers = numbers ? elementCount(graph.targetShape()) : 0,
+                                      .vocabulary = graph.vocabulary};
         plan::PlanOutcome planned =
             plan::makePlan(m_experiment, counts, machineFacts(m_experiment.precision));
         TRAINYARD_CHECK_MSG(planned.problems.empty(), planned.problems.empty()
@@ -109,23 +160,16 @@ private:
         m_outcome.realMemory = m_executor->memory();
     }
 
-    void load(std::int64_t step, void* inputs, std::int32_t* labels) const {
+    void load(std::int64_t step, const BatchMemory& memory) const {
+        const MadeUpData data(m_plan);
         const std::int64_t epoch = step / m_plan.stepsPerEpoch;
         const std::int64_t index = step % m_plan.stepsPerEpoch;
         const plan::RowRange rows =
             plan::rowsOfRank(m_plan.rowsOfStep(index), m_rank, m_plan.worldSize);
-        const std::int64_t elements = elementCount(m_plan.data.sampleShape);
-        for (std::int64_t row = 0; row < rows.count; ++row) {
-            const std::int64_t sample =
-                sampleAt(m_experiment.training.seed, epoch, index * m_plan.batch + rows.first + row,
-                         m_plan.data.trainSamples);
-            if (m_plan.type == DType::Fp64)
-                makeSample(sample, elements, m_classes,
-                           static_cast<double*>(inputs) + row * elements, labels + row);
-            else
-                makeSample(sample, elements, m_classes,
-                           static_cast<float*>(inputs) + row * elements, labels + row);
-        }
+        for (std::int64_t row = 0; row < rows.count; ++row)
+            data.write(sampleAt(m_experiment.training.seed, epoch,
+                                index * m_plan.batch + rows.first + row, m_plan.data.trainSamples),
+                       row, memory);
     }
 
     void train() {
@@ -138,12 +182,10 @@ private:
                 learningRateAt(training.optimizer, training.schedule, step + 1, m_options.steps),
                 training.clipNorm};
             const std::int64_t rows = m_plan.rowsOfStep(step % m_plan.stepsPerEpoch);
-            const StepResult result = m_executor
-                                          ->trainStep(rows, input,
-                                                      [&](const BatchMemory& memory) {
-                                                          load(step, memory.inputs, memory.labels);
-                                                      })
-                                          .value();
+            const StepResult result =
+                m_executor
+                    ->trainStep(rows, input, [&](const BatchMemory& memory) { load(step, memory); })
+                    .value();
             m_outcome.losses.push_back(result.sums.meanLoss());
             m_outcome.gradientNorms.push_back(result.gradientNorm);
             m_outcome.finite = m_outcome.finite && result.finite;
@@ -163,7 +205,6 @@ private:
     const HarnessOptions& m_options;
     int m_rank;
     SharedWorld& m_world;
-    std::int64_t m_classes = 0;
     plan::Plan m_plan;
     std::unique_ptr<Backend> m_backend;
     std::unique_ptr<Communicator> m_communicator;
@@ -231,6 +272,64 @@ spec::Experiment cnnExperiment() {
         layer("drop", "dropout", {{"probability", 0.25}}),
         layer("fc", "linear", {{"out_features", std::int64_t{4}}})};
     return experiment;
+}
+
+spec::Experiment residualExperiment() {
+    spec::Experiment experiment = baseExperiment();
+    experiment.name = "residual";
+    experiment.model.inputShape = {2, 9, 7};
+    experiment.model.layers = {
+        layer("conv", "conv2d", {{"out_channels", std::int64_t{6}}, {"bias", false}}),
+        layer("norm", "batch_norm"),
+        layer("relu", "relu"),
+        layer("same", "residual_block", {{"out_channels", std::int64_t{6}}}),
+        layer("half", "residual_block",
+              {{"out_channels", std::int64_t{17}}, {"stride", std::vector<std::int64_t>{2, 2}}}),
+        layer("mean", "global_avg_pool"),
+        layer("fc", "linear", {{"out_features", std::int64_t{4}}})};
+    return experiment;
+}
+
+spec::Experiment gptExperiment() {
+    spec::Experiment experiment = baseExperiment();
+    experiment.name = "gpt";
+    experiment.model.inputShape = {7};
+    experiment.model.layers = {
+        layer("words", "embedding",
+              {{"vocabulary", std::int64_t{9}}, {"features", std::int64_t{12}}}),
+        layer("positions", "position_embedding"),
+        layer("drop", "dropout", {{"probability", 0.1}}),
+        layer("block1", "transformer_block", {{"heads", std::int64_t{3}}, {"dropout", 0.2}}),
+        layer("block2", "transformer_block",
+              {{"heads", std::int64_t{2}},
+               {"kv_heads", std::int64_t{1}},
+               {"rotary", true},
+               {"norm", std::string("rms_norm")},
+               {"activation", std::string("silu")}}),
+        layer("norm", "layer_norm"),
+        layer("scores", "linear",
+              {{"out_features", std::int64_t{9}},
+               {"bias", false},
+               {"tied_to", std::string("words")}})};
+    experiment.model.loss = {"cross_entropy",
+                             {{"label_smoothing", 0.1}, {"ignored_label", std::int64_t{4}}}};
+    return experiment;
+}
+
+spec::Experiment regressionExperiment() {
+    spec::Experiment experiment = baseExperiment();
+    experiment.name = "regression";
+    experiment.model.inputShape = {7};
+    experiment.model.layers = {layer("fc1", "linear", {{"out_features", std::int64_t{16}}}),
+                               layer("norm", "batch_norm"), layer("gelu", "gelu"),
+                               layer("fc2", "linear", {{"out_features", std::int64_t{3}}})};
+    experiment.model.loss = {"huber", {{"delta", 0.5}}};
+    return experiment;
+}
+
+std::vector<spec::Experiment> harnessExperiments() {
+    return {mlpExperiment(), cnnExperiment(), residualExperiment(), gptExperiment(),
+            regressionExperiment()};
 }
 
 } // namespace trainyard::testing

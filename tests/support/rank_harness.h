@@ -35,12 +35,20 @@ struct RankOutcome {
     std::string error;
 };
 
-/// `experiment.parallel.data` ranks. The input shape and the number of classes come from the model.
+/// `experiment.parallel.data` ranks. Shapes of inputs and targets come from the model.
 std::vector<RankOutcome> trainOnThreads(const spec::Experiment& experiment,
                                         const HarnessOptions& options);
 
-/// A chain of layers as an experiment: batch 8, sgd 0.02 with momentum 0.9, fp64, one rank.
+/// Small experiments: batch 8, sgd 0.02 with momentum 0.9, fp64, one rank.
 spec::Experiment mlpExperiment();
 spec::Experiment cnnExperiment();
+/// Batch norms over all ranks, blocks with and without a convolution beside them.
+spec::Experiment residualExperiment();
+/// Tied weights, dropout, shared key heads, rotary positions, ignored labels.
+spec::Experiment gptExperiment();
+/// Numbers to predict, by the Huber loss.
+spec::Experiment regressionExperiment();
+/// All of them.
+std::vector<spec::Experiment> harnessExperiments();
 
 } // namespace trainyard::testing
