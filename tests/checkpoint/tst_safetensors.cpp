@@ -10,7 +10,9 @@
 #include <QTemporaryDir>
 #include <QTest>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <csignal>
 #include <cstring>
 #include <sys/resource.h>
@@ -127,7 +129,7 @@ private slots:
 
     void everyFileOfTheManifest_data() {
         QTest::addColumn<QString>("saying"); // empty: it loads
-        if (shared().isEmpty())
+        if (shared().empty())
             QSKIP("TRAINYARD_SHARED_DATA does not name the folder of test data");
         const auto row = [](const char* name, const char* saying) {
             QTest::newRow(name) << QString::fromUtf8(saying);
@@ -140,13 +142,14 @@ private slots:
 
     void everyFileOfTheManifest() {
         QFETCH(QString, saying);
-        const QString name = QString::fromUtf8(QTest::currentDataTag());
-        const QString file = shared() + u"/quirks-A/safetensors/" + name + u".safetensors";
-        const Result<SafetensorsFile> read = SafetensorsFile::open(file.toStdString());
+        const std::string file =
+            shared() + "/quirks-A/safetensors/" + QTest::currentDataTag() + ".safetensors";
+        const Result<SafetensorsFile> read = SafetensorsFile::open(file);
         QCOMPARE(read.ok(), saying.isEmpty());
         if (!read.ok()) {
             const QString sentence = QString::fromStdString(read.error().sentence());
-            QVERIFY2(sentence.contains(saying) && sentence.contains(file), qPrintable(sentence));
+            QVERIFY2(sentence.contains(saying) && sentence.contains(QString::fromStdString(file)),
+                     qPrintable(sentence));
             return;
         }
         QCOMPARE(read->metadata().at("format"), std::string("pt"));
@@ -158,11 +161,10 @@ private slots:
     }
 
     void filesOfOtherTools() {
-        if (shared().isEmpty())
+        if (shared().empty())
             QSKIP("TRAINYARD_SHARED_DATA does not name the folder of test data");
         const auto open = [&](const char* name) {
-            return SafetensorsFile::open(
-                (shared() + u"/models/" + QString::fromUtf8(name)).toStdString());
+            return SafetensorsFile::open(shared() + "/models/" + name);
         };
         const Result<SafetensorsFile> speech = open("silero_vad_16k.safetensors");
         QVERIFY2(speech.ok(), speech ? "" : speech.error().sentence().c_str());
@@ -339,7 +341,9 @@ private:
     std::string path(const char* name) const {
         return m_folder.filePath(QString::fromUtf8(name)).toStdString();
     }
-    static QString shared() { return qEnvironmentVariable("TRAINYARD_SHARED_DATA"); }
+    static std::string shared() {
+        return qEnvironmentVariable("TRAINYARD_SHARED_DATA").toStdString();
+    }
 
     QTemporaryDir m_folder;
 };

@@ -1,0 +1,208 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "app/cli/predict_command.h"
+
+#include "app/base/format.h"
+#include "app/cli/json_values.h"
+#include "app/cli/table.h"
+
+#include <QFileInfo>
+#include <QJsonArray>
+
+#include <algorithm>
+
+namespace trainyard::app {
+
+namespace {
+
+/// More rows say nothing in a terminal; programs get all.
+constexpr qsizetype kMostRows = 20;
+
+using Key = QLatin1StringView;
+
+QString value(const QJsonValue& number) {
+    return formatValue(number.toDouble(), 4, QLocale::c());
+}
+
+QString values(const QJsonArray& numbers) {
+    QStringList texts;
+    for (const QJsonValue& number : numbers)
+        texts += value(number);
+    return texts.join(QStringLiteral(", "));
+}
+
+QString probability(const QJsonValue& entry) {
+    return QString::number(entry[Key("probability")].toDouble(), 'f', 4);
+}
+
+/// "9 Ankle boot", or the number alone.
+class ClassNames {
+public:
+    explicit ClassNames(const QJsonObject& answer)
+        : m_names(answer[Key("class_names")].toArray()) {}
+    QString of(const QJsonValue& number) const {
+        const QString text = QString::number(number.toInteger());
+        const QString name = m_names[number.toInt()].toString();
+        return name.isEmpty() || name == text ? text : text + u' ' + name;
+    }
+
+private:
+    QJsonArray m_names;
+};
+
+/// All that is likely, one below the other.
+QString oneSampleText(const QJsonObject& prediction, const ClassNames& names) {
+    Table table({{QStringLiteral("class")}, {QStringLiteral("probability"), Qt::AlignRight}});
+    for (const QJsonValue& entry : prediction[Key("top")].toArray())
+        table.addRow({names.of(entry[Key("class")]), probability(entry)});
+    QString text = table.text();
+    if (prediction.contains(Key("label")))
+        text += u"\nThe label is " + names.of(prediction[Key("label")]) + u'.';
+    return text;
+}
+
+QString classTable(const QJsonArray& predictions, const ClassNames& names) {
+    const bool labels = predictions.first().toObject().contains(Key("label"));
+    std::vector<TableColumn> columns{{QStringLiteral("sample"), Qt::AlignRight}};
+    if (labels)
+        columns.push_back({QStringLiteral("label")});
+    columns.push_back({QStringLiteral("predicted")});
+    columns.push_back({QStringLiteral("probability"), Qt::AlignRight});
+    columns.push_back({QStringLiteral("else")});
+    Table table(std::move(columns));
+    for (qsizetype i = 0; i < std::min(predictions.size(), kMostRows); ++i) {
+        const QJsonObject prediction = predictions[i].toObject();
+        const QJsonArray top = prediction[Key("top")].toArray();
+        QStringList cells{QString::number(prediction[Key("sample")].toInteger())};
+        if (labels)
+            cells += names.of(prediction[Key("label")]);
+        cells += names.of(top[0][Key("class")]);
+        cells += probability(top[0]);
+        cells += top.size() > 1 ? names.of(top[1][Key("class")]) + u"  " + probability(top[1])
+                                : QString();
+        table.addRow(cells);
+    }
+    return table.text();
+}
+
+QString numberTable(const QJsonArray& predictions) {
+    const bool targets = predictions.first().toObject().contains(Key("targets"));
+    std::vector<TableColumn> columns{{QStringLiteral("sample"), Qt::AlignRight}};
+    if (targets)
+        columns.push_back({QStringLiteral("target"), Qt::AlignRight});
+    columns.push_back({QStringLiteral("predicted"), Qt::AlignRight});
+    Table table(std::move(columns));
+    for (qsizetype i = 0; i < std::min(predictions.size(), kMostRows); ++i) {
+        const QJsonObject prediction = predictions[i].toObject();
+        QStringList cells{QString::number(prediction[Key("sample")].toInteger())};
+        if (targets)
+            cells += values(prediction[Key("targets")].toArray());
+        cells += values(prediction[Key("values")].toArray());
+        table.addRow(cells);
+    }
+    return table.text();
+}
+
+} // namespace
+
+CommandInfo PredictCommand::info() {
+    return {QStringLiteral("predict"),
+            {QStringLiteral("RUN"), QStringLiteral("[INPUT]...")},
+            {storeOption(),
+             {QStringLiteral("--validation"),
+              {},
+              QStringLiteral("instead of INPUT: the samples the run was validated on")},
+             {QStringLiteral("--labels"), QStringLiteral("FILE"),
+              QStringLiteral("the right answers for INPUT, an IDX file")},
+             {QStringLiteral("--sample"), QStringLiteral("N"),
+              QStringLiteral("only this sample of INPUT, counted from 0"), true},
+             {QStringLiteral("--top"), QStringLiteral("N"),
+              QStringLiteral("so many classes for each sample; 5 if not given")},
+             {QStringLiteral("--json"), {}, QStringLiteral("all predictions for programs")}},
+            QStringLiteral("Ask the model of a run about new inputs."),
+            QStringLiteral(
+                "INPUT is an IDX file of pictures, or rows of numbers: 5.1,3.5,1.4,0.2 (behind -- "
+                "where the first\nis negative). It is normalised as the training data was. RUN "
+                "must have finished or have been stopped.")};
+}
+
+Result<QJsonObject> PredictCommand::request() const {
+    const QStringList inputs = arguments().operands().mid(1);
+    const bool validation = arguments().has(QStringLiteral("--validation"));
+    const QString labels = arguments().value(QStringLiteral("--labels"));
+    if (inputs.isEmpty() != validation)
+        return Error(validation ? Message("--validation and INPUT cannot be together.")
+                                : Message("There is nothing to predict."),
+                     {}, {"Name a file or give a row of numbers, or use --validation."});
+    QJsonArray samples;
+    for (const QString& word : arguments().values(QStringLiteral("--sample"))) {
+        bool isNumber = false;
+        const qlonglong number = word.toLongLong(&isNumber);
+        if (!isNumber || number < 0)
+            return Error({"--sample %1 is no number of a sample.", {word.toStdString()}}, {},
+                         {"Samples are counted from 0."});
+        samples.append(number);
+    }
+    QJsonObject request{{Key("inputs"), QJsonArray::fromStringList(inputs)},
+                        {Key("validation"), validation},
+                        {Key("samples"), samples}};
+    if (!labels.isEmpty())
+        request[Key("labels")] = QFileInfo(labels).absoluteFilePath();
+    if (const QString word = arguments().value(QStringLiteral("--top")); !word.isEmpty()) {
+        bool isNumber = false;
+        const int top = word.toInt(&isNumber);
+        if (!isNumber || top < 1)
+            return Error({"--top %1 must be a whole number of at least 1.", {word.toStdString()}});
+        request[Key("top")] = top;
+    }
+    return request;
+}
+
+void PredictCommand::work() {
+    Result<QJsonObject> request = this->request();
+    if (!request.ok())
+        return fail(request.error(), kExitInvalid);
+    const std::optional<RunRecord> run = namedRun();
+    if (!run)
+        return;
+    const Result<QString> weights = weightsOf(*run);
+    if (!weights.ok())
+        return fail(weights.error());
+    (*request)[Key("weights")] = *weights;
+    launcher().predict(*request, this,
+                       [this](const Result<QJsonObject>& answer) { onAnswer(answer); });
+}
+
+void PredictCommand::onAnswer(const Result<QJsonObject>& answer) {
+    if (!answer.ok())
+        return fail(answer.error());
+    if (arguments().has(QStringLiteral("--json"))) {
+        QJsonObject json = *answer;
+        json.remove(Key("problems"));
+        console().printRaw(jsonText(json));
+    } else {
+        console().printText(predictionText(*answer));
+    }
+    emit finished(kExitOk);
+}
+
+QString predictionText(const QJsonObject& answer) {
+    const QJsonArray predictions = answer[Key("predictions")].toArray();
+    const ClassNames names(answer);
+    const bool classes = answer[Key("output")] == Key("classes");
+    if (predictions.size() == 1 && classes)
+        return oneSampleText(predictions.first().toObject(), names);
+    QString text = classes ? classTable(predictions, names) : numberTable(predictions);
+    if (predictions.size() > kMostRows)
+        text += u"\n... and " + formatCount(predictions.size() - kMostRows, QLocale::c()) +
+                u" more; --json has all.";
+    const QString samples = formatCount(predictions.size(), QLocale::c()) + u" samples";
+    if (answer.contains(Key("accuracy")))
+        text += u"\naccuracy " + value(answer[Key("accuracy")]) + u" over " + samples;
+    if (answer.contains(Key("mean_absolute_error")))
+        text += u"\nmean absolute error " + value(answer[Key("mean_absolute_error")]) + u" over " +
+                samples;
+    return text;
+}
+
+} // namespace trainyard::app

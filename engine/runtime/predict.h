@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The worker's verb "predict": a request in, what a trained model makes of it out, both JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace trainyard::engine {
+
+/// Request, "trainyard.predict/1":
+/// {"weights": FILE, "inputs": ["FILE"] or ["5.1,3.5", ...], "labels": FILE, "validation": bool,
+///  "samples": [0, 7], "top": 5}
+/// "samples" are numbers of samples of the input; absent: all.
+///
+/// Answer, "trainyard.prediction/1": {"problems": [...]} as inspectExperiment() has them, and where
+/// there are none
+/// {"step", "output": "classes", "probabilities" or "numbers", "classes", "class_names", "samples",
+///  "accuracy", "mean_absolute_error",
+///  "predictions": [{"sample", "label", "top": [{"class", "probability"}]}
+///               or {"sample", "targets": [...], "values": [...]}]}
+/// "label", "targets", "accuracy" and the error only where the right answers are known. A number
+/// that is not finite is null.
+std::string predict(std::string_view requestJson);
+
+} // namespace trainyard::engine
