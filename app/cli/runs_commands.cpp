@@ -8,6 +8,7 @@
 #include "app/cli/run_text.h"
 #include "app/store/run_export.h"
 
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QSaveFile>
@@ -124,7 +125,7 @@ void RunsShowCommand::work() {
 
 Result<QString> RunsCommand::weightsOf(const RunRecord& run) const {
     const QString path = m_workspace.launcher->weightsFile(run.uid);
-    if (QFile::exists(path))
+    if (QFileInfo(path).isFile())
         return path;
     const std::string number = numberOf(run).toStdString();
     const std::string status = nameOf(run.status).toStdString();
