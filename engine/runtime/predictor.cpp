@@ -113,6 +113,15 @@ std::vector<double> Predictor::scores(std::int64_t row) const {
                     static_cast<std::size_t>(row) * count, count);
 }
 
+std::vector<double> Predictor::scoresAt(std::int64_t row, std::int64_t position) const {
+    const Operand logits = activation(m_plan.graph.logits);
+    TRAINYARD_CHECK_EQ(logits.shape.size(), std::size_t{2});
+    TRAINYARD_CHECK(position >= 0 && position < logits.shape.front());
+    const auto classes = static_cast<std::size_t>(logits.shape.back());
+    const auto before = static_cast<std::size_t>(row * logits.shape.front() + position);
+    return valuesAt(static_cast<const std::byte*>(logits.data), before * classes, classes);
+}
+
 std::vector<double> Predictor::numbers(std::int64_t row) const {
     const auto count = static_cast<std::size_t>(elementCount(m_plan.graph.targetShape()));
     return valuesAt(m_numbers.data(), static_cast<std::size_t>(row) * count, count);

@@ -35,6 +35,8 @@ public:
     void run(const std::function<void(const BatchMemory&)>& load);
     /// What the model makes of a row of the last batch, before the loss: {logits' shape}.
     std::vector<double> scores(std::int64_t row) const;
+    /// Of one position of a sequence: {classes}.
+    std::vector<double> scoresAt(std::int64_t row, std::int64_t position) const;
     /// As far as the last load() wrote them.
     std::span<const std::int32_t> labels() const { return m_labels; }
     std::vector<double> numbers(std::int64_t row) const;
