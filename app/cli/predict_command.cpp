@@ -5,6 +5,7 @@
 #include "app/base/format.h"
 #include "app/cli/json_values.h"
 #include "app/cli/table.h"
+#include "engine/base/number_text.h"
 
 #include <QFileInfo>
 #include <QJsonArray>
@@ -118,12 +119,21 @@ CommandInfo PredictCommand::info() {
               QStringLiteral("only this sample of INPUT, counted from 0"), true},
              {QStringLiteral("--top"), QStringLiteral("N"),
               QStringLiteral("so many classes for each sample; 5 if not given")},
+             {QStringLiteral("--tokens"), QStringLiteral("N"),
+              QStringLiteral("how many tokens a sequence goes on for; 200 if not given")},
+             {QStringLiteral("--temperature"), QStringLiteral("X"),
+              QStringLiteral("below 1 likelier tokens, above 1 bolder ones; 1 if not given")},
+             {QStringLiteral("--top-k"), QStringLiteral("N"),
+              QStringLiteral("draw from the N most likely tokens only")},
+             {QStringLiteral("--seed"), QStringLiteral("N"),
+              QStringLiteral("another seed draws other tokens; 1 if not given")},
              {QStringLiteral("--json"), {}, QStringLiteral("all predictions for programs")}},
             QStringLiteral("Ask the model of a run about new inputs."),
             QStringLiteral(
                 "INPUT is an IDX file of pictures, or rows of numbers: 5.1,3.5,1.4,0.2 (behind -- "
-                "where the first\nis negative). It is normalised as the training data was. RUN "
-                "must have finished or have been stopped.")};
+                "where the first\nis negative). It is normalised as the training data was. A model "
+                "of sequences goes on with INPUT,\na list of tokens. RUN must have finished or "
+                "have been stopped.")};
 }
 
 Result<QJsonObject> PredictCommand::request() const {
@@ -134,6 +144,8 @@ Result<QJsonObject> PredictCommand::request() const {
         return Error(validation ? Message("--validation and INPUT cannot be together.")
                                 : Message("There is nothing to predict."),
                      {}, {"Name a file or give a row of numbers, or use --validation."});
+    QJsonObject request{{Key("inputs"), QJsonArray::fromStringList(inputs)},
+                        {Key("validation"), validation}};
     QJsonArray samples;
     for (const QString& word : arguments().values(QStringLiteral("--sample"))) {
         bool isNumber = false;
@@ -143,17 +155,27 @@ Result<QJsonObject> PredictCommand::request() const {
                          {"Samples are counted from 0."});
         samples.append(number);
     }
-    QJsonObject request{{Key("inputs"), QJsonArray::fromStringList(inputs)},
-                        {Key("validation"), validation},
-                        {Key("samples"), samples}};
+    request[Key("samples")] = samples;
     if (!labels.isEmpty())
         request[Key("labels")] = QFileInfo(labels).absoluteFilePath();
-    if (const QString word = arguments().value(QStringLiteral("--top")); !word.isEmpty()) {
+    for (const auto& [option, least] : {std::pair("top", 1), std::pair("tokens", 1),
+                                        std::pair("top-k", 0), std::pair("seed", 0)}) {
+        const QString name = QStringLiteral("--") + QString::fromUtf8(option);
+        const QString word = arguments().value(name);
         bool isNumber = false;
-        const int top = word.toInt(&isNumber);
-        if (!isNumber || top < 1)
-            return Error({"--top %1 must be a whole number of at least 1.", {word.toStdString()}});
-        request[Key("top")] = top;
+        const qlonglong number = word.toLongLong(&isNumber);
+        if (!word.isEmpty() && (!isNumber || number < least))
+            return Error({"%1 %2 must be a whole number of at least %3.",
+                          {name.toStdString(), word.toStdString(), std::to_string(least)}});
+        if (!word.isEmpty())
+            request[QString::fromUtf8(option).replace(u'-', u'_')] = number;
+    }
+    if (const QString word = arguments().value(QStringLiteral("--temperature")); !word.isEmpty()) {
+        const std::optional<double> number = parseReal(word.toStdString());
+        if (!number || !(*number >= 0))
+            return Error(
+                {"--temperature %1 must be a number of at least 0.", {word.toStdString()}});
+        request[Key("temperature")] = *number;
     }
     return request;
 }
@@ -187,6 +209,12 @@ void PredictCommand::onAnswer(const Result<QJsonObject>& answer) {
 }
 
 QString predictionText(const QJsonObject& answer) {
+    if (answer[Key("output")] == Key("tokens")) {
+        QStringList tokens;
+        for (const QJsonValue& token : answer[Key("tokens")].toArray())
+            tokens += QString::number(token.toInteger());
+        return tokens.join(u',');
+    }
     const QJsonArray predictions = answer[Key("predictions")].toArray();
     const ClassNames names(answer);
     const bool classes = answer[Key("output")] == Key("classes");

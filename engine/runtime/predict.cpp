@@ -4,6 +4,7 @@
 
 #include "engine/base/number_text.h"
 #include "engine/runtime/predict_input.h"
+#include "engine/runtime/predict_text.h"
 #include "engine/runtime/predictor.h"
 #include "engine/runtime/problems_json.h"
 
@@ -31,6 +32,7 @@ struct Request {
     InputRequest input;
     std::vector<std::int64_t> samples;
     std::size_t top = 5;
+    ContinuationRequest text;
 };
 
 Result<Request> requestFrom(std::string_view text) {
@@ -43,6 +45,11 @@ Result<Request> requestFrom(std::string_view text) {
         request.input.validation = json.value("validation", false);
         request.samples = json.value("samples", std::vector<std::int64_t>());
         request.top = json.value("top", request.top);
+        request.text.tokens = json.value("tokens", request.text.tokens);
+        Sampling& sampling = request.text.sampling;
+        sampling.temperature = json.value("temperature", sampling.temperature);
+        sampling.topK = json.value("top_k", sampling.topK);
+        sampling.seed = json.value("seed", sampling.seed);
         return request;
     } catch (const Json::exception& error) {
         return Error(Message("The request cannot be read: %1.", {error.what()}), {},
@@ -92,6 +99,10 @@ std::vector<std::size_t> largest(const std::vector<double>& values, std::size_t 
     return order;
 }
 
+int threadsHere() {
+    return std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
 class Prediction {
 public:
     Prediction(const SavedWeights& weights, const PredictInput& input, const Request& request)
@@ -101,16 +112,14 @@ public:
         if (Result<void> chosen = chooseSamples(); !chosen)
             return chosen.error();
         const auto count = static_cast<std::int64_t>(m_samples.size());
-        const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
-        auto predictor = Predictor::make(m_weights, std::min(count, kMostRows), threads);
+        auto predictor = Predictor::make(m_weights, std::min(count, kMostRows), threadsHere());
         if (!predictor)
             return predictor.error();
         m_predictor = std::move(*predictor);
         m_output = outputOf(m_predictor->graph());
-        if (m_predictor->graph().targetShape().size() > 1 ||
-            (m_output == Output::Classes && !m_predictor->graph().targetShape().empty()))
+        if (m_output == Output::Classes && !m_predictor->graph().targetShape().empty())
             return Error(Message("This model predicts a class for each position of a sequence."),
-                         {}, Message("Such models cannot be asked yet."));
+                         {}, Message("Give it the begin of a sequence to go on with."));
         for (std::size_t first = 0; first < m_samples.size(); first += batchRows())
             if (Result<void> added = addBatch(first); !added)
                 return added.error();
@@ -221,6 +230,19 @@ private:
     double m_absoluteError = 0;
 };
 
+Result<Json> continuationFor(const SavedWeights& weights, const Request& request) {
+    if (request.input.words.size() != 1)
+        return Error(Message("There are %1 inputs to go on with.",
+                             {std::to_string(request.input.words.size())}),
+                     {}, Message("Give one, in quotes if it has spaces."));
+    ContinuationRequest text = request.text;
+    text.prompt = request.input.words.front();
+    Result<std::vector<std::int32_t>> tokens = continuation(weights, text, threadsHere());
+    if (!tokens)
+        return tokens.error();
+    return Json{{"step", weights.step()}, {"output", "tokens"}, {"tokens", std::move(*tokens)}};
+}
+
 Result<Json> predictionFor(std::string_view requestJson) {
     try {
         const Result<Request> request = requestFrom(requestJson);
@@ -229,6 +251,8 @@ Result<Json> predictionFor(std::string_view requestJson) {
         const Result<SavedWeights> weights = SavedWeights::open(request->weights);
         if (!weights)
             return weights.error();
+        if (weights->data().vocabulary > 0 && !request->input.validation)
+            return continuationFor(*weights, *request);
         const Result<PredictInput> input = openInput(*weights, request->input);
         if (!input)
             return input.error();

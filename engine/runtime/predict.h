@@ -12,7 +12,9 @@ namespace trainyard::engine {
 /// Request, "trainyard.predict/1":
 /// {"weights": FILE, "inputs": ["FILE"] or ["5.1,3.5", ...], "labels": FILE, "validation": bool,
 ///  "samples": [0, 7], "top": 5}
-/// "samples" are numbers of samples of the input; absent: all.
+/// "samples" are numbers of samples of the input; absent: all. To a model of sequences, "inputs" is
+/// one list of tokens to go on with, "5,17,3", and there are
+/// "tokens": how many (200), "temperature": 1, "top_k": 0 (all), "seed": 1.
 ///
 /// Answer, "trainyard.prediction/1": {"problems": [...]} as inspectExperiment() has them, and where
 /// there are none
@@ -20,6 +22,7 @@ namespace trainyard::engine {
 ///  "accuracy", "mean_absolute_error",
 ///  "predictions": [{"sample", "label", "top": [{"class", "probability"}]}
 ///               or {"sample", "targets": [...], "values": [...]}]}
+/// or {"step", "output": "tokens", "tokens": [...]}.
 /// "label", "targets", "accuracy" and the error only where the right answers are known. A number
 /// that is not finite is null.
 std::string predict(std::string_view requestJson);

@@ -5,6 +5,7 @@
 #include "engine/base/number_text.h"
 #include "engine/data/byte_dataset.h"
 #include "engine/data/idx_file.h"
+#include "engine/runtime/number_list.h"
 #include "engine/spec/catalogue.h"
 
 #include <algorithm>
@@ -87,23 +88,6 @@ bool isFile(const std::string& path) {
     return std::filesystem::exists(path, failed);
 }
 
-/// "5.1, 3.5"
-std::optional<std::vector<double>> numbersIn(std::string_view word) {
-    std::vector<double> numbers;
-    for (std::size_t begin = 0; begin <= word.size();) {
-        const std::size_t end = std::min(word.find(',', begin), word.size());
-        std::string_view part = word.substr(begin, end - begin);
-        part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
-        part = part.substr(0, part.find_last_not_of(' ') + 1);
-        const std::optional<double> number = parseReal(part);
-        if (!number)
-            return std::nullopt;
-        numbers.push_back(*number);
-        begin = end + 1;
-    }
-    return numbers;
-}
-
 class InputOpener {
 public:
     InputOpener(const SavedWeights& weights, const InputRequest& request)
@@ -112,9 +96,6 @@ public:
     Result<PredictInput> open() {
         if (m_request.validation)
             return openValidation();
-        if (m_weights.data().vocabulary > 0)
-            return Error(Message("This model takes tokens, not numbers."), {},
-                         Message("Use it with --validation."));
         if (m_request.words.size() == 1 && isFile(m_request.words.front()))
             return openPictures(m_request.words.front());
         return openRows();

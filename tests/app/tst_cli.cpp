@@ -155,6 +155,10 @@ private slots:
                  "--sample -1 is no number of a sample. Samples are counted from 0.\n");
         QCOMPARE(predict({"tiny", "1,2", "--top", "0"}).errors,
                  "--top 0 must be a whole number of at least 1.\n");
+        QCOMPARE(predict({"tiny", "1,2", "--temperature", "0,5"}).errors,
+                 "--temperature 0,5 must be a number of at least 0.\n");
+        QCOMPARE(predict({"tiny", "1,2", "--top-k", "few"}).errors,
+                 "--top-k few must be a whole number of at least 0.\n");
         const Output unknown = predict({"tine", "1,2"});
         QCOMPARE(unknown.exitCode, 1);
         QCOMPARE(unknown.errors, "There is no run \"tine\". Did you mean \"tiny\"?\n");

@@ -3,7 +3,7 @@
 //
 // Going on with a sequence: what is drawn follows the probabilities and depends on seed and
 // position only; a model whose weights say "the next number" counts.
-#include "engine/runtime/token_generator.h"
+#include "engine/runtime/predict_text.h"
 
 #include <QTemporaryDir>
 #include <QTest>
@@ -107,6 +107,34 @@ private slots:
         QVERIFY(goOn(*model, prompt, 0, kVocabulary, {})->empty());
     }
 
+    void fromWordsToTokens() {
+        QVERIFY(counting());
+        const Result<SavedWeights> weights = SavedWeights::open(path());
+        const auto ask = [&](const ContinuationRequest& request) {
+            const auto answer = continuation(*weights, request, 1);
+            return answer ? *answer : std::vector<std::int32_t>{};
+        };
+        QCOMPARE(ask({"1, 2", 3, {.temperature = 0}}), (std::vector<std::int32_t>{3, 4, 5}));
+        QCOMPARE(ask({"2", 50, {.seed = 4}}), ask({"2", 50, {.seed = 4}}));
+        QVERIFY(ask({"2", 50, {.seed = 4}}) != ask({"2", 50, {.seed = 5}}));
+        QCOMPARE(ask({"2", 50, {.topK = 1, .seed = 4}}), ask({"2", 50, {.temperature = 0}}));
+        const auto refusal = [&](const ContinuationRequest& request) {
+            return QString::fromStdString(continuation(*weights, request, 1).error().sentence());
+        };
+        QCOMPARE(refusal({"once upon", 3, {}}),
+                 QStringLiteral("\"once upon\" is no list of tokens. Give whole numbers with "
+                                "commas between them."));
+        QCOMPARE(refusal({"1,7", 3, {}}), QStringLiteral("There is no token 7. Tokens are whole "
+                                                         "numbers from 0 to 6."));
+        QCOMPARE(refusal({"1.5", 3, {}}), QStringLiteral("There is no token 1.5. Tokens are whole "
+                                                         "numbers from 0 to 6."));
+        QCOMPARE(refusal({"1", 0, {}}),
+                 QStringLiteral("0 tokens cannot be made. Ask for 1 to 1,000,000."));
+        QVERIFY(refusal({"1", 1, {.temperature = -1}})
+                    .startsWith(QStringLiteral("The temperature is -1. ")));
+        QVERIFY(refusal({"1", 1, {.topK = -3}}).startsWith(QStringLiteral("Top-k is -3. ")));
+    }
+
     void modelsThatCannotGoOn() {
         spec::Experiment sees = countingModel();
         sees.model.layers.insert(
@@ -127,6 +155,10 @@ private slots:
     }
 
 private:
+    std::string path() const {
+        return m_folder.filePath(QStringLiteral("counting.safetensors")).toStdString();
+    }
+
     std::unique_ptr<Predictor> counting() {
         const spec::Experiment experiment = countingModel();
         DatasetInfo data;
@@ -152,12 +184,10 @@ private:
                     values[(token + 1) % kVocabulary * kVocabulary + token] = 2;
             }
         }
-        const std::string path =
-            m_folder.filePath(QStringLiteral("counting.safetensors")).toStdString();
         const auto bytes = std::as_bytes(std::span(arena));
-        if (!saveWeights(path, experiment, plan, bytes, data, 1))
+        if (!saveWeights(path(), experiment, plan, bytes, data, 1))
             return nullptr;
-        const Result<SavedWeights> weights = SavedWeights::open(path);
+        const Result<SavedWeights> weights = SavedWeights::open(path());
         if (!weights)
             return nullptr;
         auto predictor = Predictor::make(*weights, 1, 1);
