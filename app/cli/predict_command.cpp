@@ -130,10 +130,10 @@ CommandInfo PredictCommand::info() {
              {QStringLiteral("--json"), {}, QStringLiteral("all predictions for programs")}},
             QStringLiteral("Ask the model of a run about new inputs."),
             QStringLiteral(
-                "INPUT is an IDX file of pictures, or rows of numbers: 5.1,3.5,1.4,0.2 (behind -- "
-                "where the first\nis negative). It is normalised as the training data was. A model "
-                "of sequences goes on with INPUT,\na list of tokens. RUN must have finished or "
-                "have been stopped.")};
+                "INPUT is an IDX file of pictures, a CSV file for a model of tables, or rows: "
+                "5.1,3.5,1.4,0.2 (behind --\nwhere the first is negative). It is normalised as the "
+                "training data was. A model of texts goes on with\nINPUT, a text. RUN must have "
+                "finished or have been stopped.")};
 }
 
 Result<QJsonObject> PredictCommand::request() const {
@@ -209,6 +209,8 @@ void PredictCommand::onAnswer(const Result<QJsonObject>& answer) {
 }
 
 QString predictionText(const QJsonObject& answer) {
+    if (answer.contains(Key("text")))
+        return answer[Key("text")].toString();
     if (answer[Key("output")] == Key("tokens")) {
         QStringList tokens;
         for (const QJsonValue& token : answer[Key("tokens")].toArray())

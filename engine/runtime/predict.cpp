@@ -237,10 +237,14 @@ Result<Json> continuationFor(const SavedWeights& weights, const Request& request
                      {}, Message("Give one, in quotes if it has spaces."));
     ContinuationRequest text = request.text;
     text.prompt = request.input.words.front();
-    Result<std::vector<std::int32_t>> tokens = continuation(weights, text, threadsHere());
-    if (!tokens)
-        return tokens.error();
-    return Json{{"step", weights.step()}, {"output", "tokens"}, {"tokens", std::move(*tokens)}};
+    Result<Continuation> made = continuation(weights, text, threadsHere());
+    if (!made)
+        return made.error();
+    Json json = {{"step", weights.step()}, {"output", "tokens"}};
+    if (weights.data().tokenizer)
+        json["text"] = std::move(made->text);
+    json["tokens"] = std::move(made->tokens);
+    return json;
 }
 
 Result<Json> predictionFor(std::string_view requestJson) {

@@ -6,7 +6,7 @@
 #include "engine/data/byte_dataset.h"
 #include "engine/data/idx_file.h"
 #include "engine/runtime/number_list.h"
-#include "engine/spec/catalogue.h"
+#include "engine/runtime/predict_table.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -17,23 +17,14 @@ namespace trainyard::engine {
 
 namespace {
 
-/// (x - shift) * scale, for equal shares of a sample's values: its channels, its columns.
+/// (x - shift) * scale, for equal shares of a sample's values: its channels.
 class Scaling {
 public:
-    Scaling(const spec::DataSpec& data, const DatasetInfo& training) {
-        const spec::TypeInfo* format = spec::findType(spec::Kind::DataFormat, data.format);
-        if (training.mean.empty()) {
-            m_parts = {{0.0}, {1.0}};
-        } else if (format && format->pictures) {
-            m_parts = makeNormalization(data.normalize, training);
-        } else {
-            for (std::size_t i = 0; i < training.mean.size(); ++i) {
-                const double deviation = training.deviation[i];
-                m_parts.shift.push_back(training.mean[i]);
-                m_parts.scale.push_back(1.0 / (deviation > 0 ? deviation : 1.0));
-            }
-        }
-    }
+    /// Leaves values as they are.
+    Scaling() : m_parts{{0.0}, {1.0}} {}
+    /// Of bytes.
+    Scaling(const spec::DataSpec& data, const DatasetInfo& training)
+        : m_parts(makeNormalization(data.normalize, training)) {}
 
     /// With the rounding of the data set that was trained on: one for each of the two operations.
     template <class Real, class Stored>
@@ -54,10 +45,10 @@ private:
 template <class Stored>
 class StoredSamples final : public Dataset {
 public:
-    StoredSamples(DatasetInfo info, std::vector<Stored> values, std::vector<std::int32_t> labels,
-                  Scaling scaling)
-        : m_info(std::move(info)), m_values(std::move(values)), m_labels(std::move(labels)),
-          m_scaling(std::move(scaling)) {}
+    StoredSamples(DatasetInfo info, std::vector<Stored> values, Scaling scaling,
+                  std::vector<std::int32_t> labels = {}, std::vector<double> numbers = {})
+        : m_info(std::move(info)), m_values(std::move(values)), m_scaling(std::move(scaling)),
+          m_labels(std::move(labels)), m_numbers(std::move(numbers)) {}
 
     const DatasetInfo& info() const override { return m_info; }
     void gather(std::span<const std::int64_t> samples, const BatchMemory& memory) const override {
@@ -73,14 +64,21 @@ public:
                                 static_cast<float*>(memory.inputs) + i * elements);
             if (!m_labels.empty())
                 memory.labels[i] = m_labels[sample];
+            if (m_numbers.empty())
+                continue;
+            if (memory.numberType == DType::Fp64)
+                static_cast<double*>(memory.numbers)[i] = m_numbers[sample];
+            else
+                static_cast<float*>(memory.numbers)[i] = static_cast<float>(m_numbers[sample]);
         }
     }
 
 private:
     DatasetInfo m_info;
     std::vector<Stored> m_values;
-    std::vector<std::int32_t> m_labels;
     Scaling m_scaling;
+    std::vector<std::int32_t> m_labels; ///< one for each sample, or none
+    std::vector<double> m_numbers;      ///< likewise
 };
 
 bool isFile(const std::string& path) {
@@ -96,9 +94,10 @@ public:
     Result<PredictInput> open() {
         if (m_request.validation)
             return openValidation();
-        if (m_request.words.size() == 1 && isFile(m_request.words.front()))
-            return openPictures(m_request.words.front());
-        return openRows();
+        const bool file = m_request.words.size() == 1 && isFile(m_request.words.front());
+        if (!m_weights.data().columns.empty())
+            return openTable(file);
+        return file ? openPictures(m_request.words.front()) : openRows();
     }
 
 private:
@@ -121,6 +120,18 @@ private:
         return info;
     }
 
+    Result<PredictInput> openTable(bool file) {
+        Result<TableRows> rows = file ? rowsFromFile(m_weights, m_request.words.front())
+                                      : rowsFromWords(m_weights, m_request.words);
+        if (!rows)
+            return rows.error();
+        const bool hasTargets = !rows->labels.empty() || !rows->targets.empty();
+        return PredictInput{std::make_unique<StoredSamples<double>>(
+                                infoOf(rows->rows), std::move(rows->inputs), Scaling(),
+                                std::move(rows->labels), std::move(rows->targets)),
+                            hasTargets};
+    }
+
     Scaling scaling() const { return {m_weights.experiment().data, m_weights.data()}; }
 
     Result<PredictInput> openPictures(const std::string& path) {
@@ -141,8 +152,8 @@ private:
         const std::span<const std::uint8_t> bytes = pictures->bytes();
         return PredictInput{std::make_unique<StoredSamples<std::uint8_t>>(
                                 infoOf(pictures->samples()),
-                                std::vector<std::uint8_t>(bytes.begin(), bytes.end()),
-                                std::move(*labels), scaling()),
+                                std::vector<std::uint8_t>(bytes.begin(), bytes.end()), scaling(),
+                                std::move(*labels)),
                             hasTargets};
     }
 

@@ -15,7 +15,7 @@
 namespace trainyard::engine {
 
 struct InputRequest {
-    /// One IDX file of pictures, or rows of numbers: "5.1,3.5,1.4,0.2".
+    /// One file (IDX; CSV where the model was trained on a table), or rows: "5.1,3.5,1.4,0.2".
     std::vector<std::string> words;
     std::string labels;      ///< IDX file with the right answers for `words`; empty: none
     bool validation = false; ///< instead of `words`: what the run was validated on

@@ -3,6 +3,8 @@
 #include "engine/runtime/predict_text.h"
 
 #include "engine/base/number_text.h"
+#include "engine/data/text_encoding.h"
+#include "engine/data/tokenizer.h"
 #include "engine/runtime/number_list.h"
 
 #include <cmath>
@@ -27,7 +29,17 @@ Result<void> checkRequest(const ContinuationRequest& request) {
     return {};
 }
 
-Result<std::vector<std::int32_t>> tokensOf(const std::string& prompt, std::int64_t vocabulary) {
+Result<std::vector<std::int32_t>> tokensOfText(const std::string& prompt,
+                                               const Tokenizer& tokenizer) {
+    Result<std::vector<std::int32_t>> tokens = tokenizer.encode(prompt);
+    if (tokens && tokens->empty())
+        return Error(Message("The text to go on with is empty."), {},
+                     Message("Give it a begin, if only a line break."));
+    return tokens;
+}
+
+Result<std::vector<std::int32_t>> tokensOfNumbers(const std::string& prompt,
+                                                  std::int64_t vocabulary) {
     std::vector<std::int32_t> tokens;
     const auto numbers = numbersIn(prompt);
     if (!numbers)
@@ -46,12 +58,14 @@ Result<std::vector<std::int32_t>> tokensOf(const std::string& prompt, std::int64
 
 } // namespace
 
-Result<std::vector<std::int32_t>> continuation(const SavedWeights& weights,
-                                               const ContinuationRequest& request, int threads) {
+Result<Continuation> continuation(const SavedWeights& weights, const ContinuationRequest& request,
+                                  int threads) {
     if (Result<void> checked = checkRequest(request); !checked)
         return checked.error();
-    const std::int64_t vocabulary = weights.data().vocabulary;
-    const Result<std::vector<std::int32_t>> prompt = tokensOf(request.prompt, vocabulary);
+    const DatasetInfo& data = weights.data();
+    const Result<std::vector<std::int32_t>> prompt =
+        data.tokenizer ? tokensOfText(request.prompt, *data.tokenizer)
+                       : tokensOfNumbers(request.prompt, data.vocabulary);
     if (!prompt)
         return prompt.error();
     auto predictor = Predictor::make(weights, 1, threads);
@@ -59,7 +73,17 @@ Result<std::vector<std::int32_t>> continuation(const SavedWeights& weights,
         return predictor.error();
     if (Result<void> able = checkGoesOn((*predictor)->graph()); !able)
         return able.error();
-    return goOn(**predictor, *prompt, request.tokens, vocabulary, request.sampling);
+    Result<std::vector<std::int32_t>> tokens =
+        goOn(**predictor, *prompt, request.tokens, data.vocabulary, request.sampling);
+    if (!tokens)
+        return tokens.error();
+    Continuation made;
+    if (data.tokenizer) {
+        made.text = data.tokenizer->decode(*tokens);
+        made.text.resize(made.text.size() - unfinishedBytes(made.text));
+    }
+    made.tokens = std::move(*tokens);
+    return made;
 }
 
 } // namespace trainyard::engine

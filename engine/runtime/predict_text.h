@@ -15,12 +15,18 @@
 namespace trainyard::engine {
 
 struct ContinuationRequest {
-    std::string prompt; ///< tokens as whole numbers: "5, 17, 3"
+    std::string
+        prompt; ///< a text; tokens as whole numbers ("5, 17, 3") where there is no tokenizer
     std::int64_t tokens = 200;
     Sampling sampling;
 };
 
-Result<std::vector<std::int32_t>> continuation(const SavedWeights& weights,
-                                               const ContinuationRequest& request, int threads);
+struct Continuation {
+    std::vector<std::int32_t> tokens;
+    std::string text; ///< of the tokens; empty where there is no tokenizer
+};
+
+Result<Continuation> continuation(const SavedWeights& weights, const ContinuationRequest& request,
+                                  int threads);
 
 } // namespace trainyard::engine

@@ -3,6 +3,7 @@
 #include "engine/runtime/weights_file.h"
 
 #include "engine/base/number_text.h"
+#include "engine/data/tokenizer.h"
 #include "engine/spec/experiment_json.h"
 #include "engine/spec/weights.h"
 
@@ -23,15 +24,54 @@ constexpr const char* kExperiment = "experiment";
 constexpr const char* kStep = "step";
 constexpr const char* kData = "data";
 
+constexpr const char* kTokenizer = "tokenizer";
+
+constexpr std::pair<ColumnFacts::Use, const char*> kUses[] = {
+    {ColumnFacts::Use::Number, "number"},
+    {ColumnFacts::Use::Category, "category"},
+    {ColumnFacts::Use::Class, "class"},
+    {ColumnFacts::Use::Target, "target"},
+    {ColumnFacts::Use::LeftOut, "left_out"}};
+
+Json toJson(const std::vector<ColumnFacts>& columns) {
+    Json list = Json::array();
+    for (const ColumnFacts& column : columns) {
+        const auto* use =
+            std::ranges::find(kUses, column.use, &std::pair<ColumnFacts::Use, const char*>::first);
+        list.push_back(
+            {{"name", column.name}, {"use", use->second}, {"categories", column.categories}});
+    }
+    return list;
+}
+
+/// Throws Json::exception.
+std::vector<ColumnFacts> columnsFromJson(const Json& list) {
+    std::vector<ColumnFacts> columns;
+    for (const Json& json : list) {
+        ColumnFacts column;
+        json.at("name").get_to(column.name);
+        json.at("categories").get_to(column.categories);
+        column.use = ColumnFacts::Use::LeftOut;
+        for (const auto& [use, name] : kUses)
+            if (json.at("use").get<std::string>() == name)
+                column.use = use;
+        columns.push_back(std::move(column));
+    }
+    return columns;
+}
+
 std::string toJson(const DatasetInfo& info) {
     const bool numbers = info.target == TargetKind::Numbers;
+    // The tokenizer says it better.
+    const bool named = !info.tokenizer;
     const Json json = {{"shape", info.sampleShape},
                        {"vocabulary", info.vocabulary},
                        {"classes", info.classes},
                        {"numbers", numbers ? elementCount(info.targetShape) : std::int64_t{0}},
-                       {"class_names", info.classNames},
+                       {"class_names", named ? info.classNames : std::vector<std::string>()},
                        {"mean", info.mean},
-                       {"deviation", info.deviation}};
+                       {"deviation", info.deviation},
+                       {"columns", toJson(info.columns)}};
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -46,6 +86,7 @@ std::optional<DatasetInfo> dataFromJson(const std::string& text) {
         json.at("class_names").get_to(info.classNames);
         json.at("mean").get_to(info.mean);
         json.at("deviation").get_to(info.deviation);
+        info.columns = columnsFromJson(json.at("columns"));
         if (const auto numbers = json.at("numbers").get<std::int64_t>(); numbers > 0) {
             info.target = TargetKind::Numbers;
             info.targetShape = {numbers};
@@ -67,11 +108,13 @@ Result<void> saveWeights(const std::string& path, const spec::Experiment& experi
         tensors.push_back({info.name, plan.type, info.shape,
                            parameters.data() + plan.parameterOffset[i] * bytesOf(plan.type)});
     }
-    return writeSafetensors(path, tensors,
-                            {{kFormat, spec::kWeightsFormat},
-                             {kExperiment, spec::toJson(experiment)},
-                             {kStep, std::to_string(step)},
-                             {kData, toJson(training)}});
+    SafetensorsMetadata metadata{{kFormat, spec::kWeightsFormat},
+                                 {kExperiment, spec::toJson(experiment)},
+                                 {kStep, std::to_string(step)},
+                                 {kData, toJson(training)}};
+    if (training.tokenizer)
+        metadata[kTokenizer] = training.tokenizer->toJson();
+    return writeSafetensors(path, tensors, metadata);
 }
 
 Error SavedWeights::problem(Message what) const {
@@ -108,6 +151,12 @@ Result<void> SavedWeights::readMetadata() {
         return problem({"its metadata lacks what is known of the data or the step"});
     m_data = std::move(*data);
     m_step = *step;
+    if (const std::string json = text(kTokenizer); !json.empty()) {
+        Result<Tokenizer> tokenizer = Tokenizer::fromJson(json);
+        if (!tokenizer)
+            return problem({"its tokenizer cannot be read (%1)", {tokenizer.error().sentence()}});
+        m_data.tokenizer = std::make_shared<const Tokenizer>(std::move(*tokenizer));
+    }
     return {};
 }
 

@@ -7,7 +7,9 @@
 //   format      "trainyard.weights/1"
 //   experiment  the frozen experiment, JSON
 //   step        updates that made these weights
-//   data        {"shape", "vocabulary", "classes", "numbers", "class_names", "mean", "deviation"}
+//   data        {"shape", "vocabulary", "classes", "numbers", "class_names", "mean", "deviation",
+//                "columns": [{"name", "use", "categories"}]}
+//   tokenizer   of a text, see engine/data/tokenizer.h
 #pragma once
 
 #include "engine/checkpoint/safetensors.h"
@@ -32,7 +34,7 @@ public:
     static Result<SavedWeights> open(const std::string& path);
 
     const spec::Experiment& experiment() const { return m_experiment; }
-    /// Shape, vocabulary, target, classes and their names, mean and deviation; no samples.
+    /// All but samples, counts of classes and notes.
     const DatasetInfo& data() const { return m_data; }
     std::int64_t step() const { return m_step; }
     /// Fills the plan's arena. The plan's graph must be that of experiment().
