@@ -203,7 +203,10 @@ void PredictCommand::onAnswer(const Result<QJsonObject>& answer) {
         json.remove(Key("problems"));
         console().printRaw(jsonText(json));
     } else {
-        console().printText(predictionText(*answer));
+        // A text is read from its begin.
+        const QString before =
+            answer->contains(Key("text")) ? arguments().operands().value(1) : QString();
+        console().printText(before + predictionText(*answer));
     }
     emit finished(kExitOk);
 }

@@ -12,6 +12,9 @@
 #include <QJsonDocument>
 #include <QTest>
 
+#include <array>
+#include <random>
+
 using namespace trainyard;
 using namespace trainyard::app;
 using namespace trainyard::test;
@@ -135,6 +138,132 @@ private slots:
         QVERIFY(QFileInfo::exists(exported));
     }
 
+    void rowsOfTables_data() {
+        QTest::addColumn<QString>("target");
+        QTest::addColumn<QString>("loss");
+        QTest::addColumn<int>("outputs");
+        QTest::newRow("classes") << QStringLiteral("kind") << QStringLiteral("cross_entropy") << 3;
+        QTest::newRow("numbers") << QStringLiteral("weight") << QStringLiteral("mse") << 1;
+    }
+
+    void rowsOfTables() {
+        QFETCH(QString, target);
+        QFETCH(QString, loss);
+        QFETCH(int, outputs);
+        TrainBench bench;
+        writeTable(bench.path(QStringLiteral("train.csv")), 150, 1);
+        writeTable(bench.path(QStringLiteral("test.csv")), 40, 2);
+        const QString experiment =
+            writeExperiment(bench, QStringLiteral(R"({
+            "format": "trainyard.experiment/1", "name": "table",
+            "data": {"format": "csv", "train": {"table": "train.csv"},
+                     "validation": {"table": "test.csv"}, "target": "%1", "ignore": "%2"},
+            "model": {"input": {"shape": [5]},
+                      "layers": [{"id": "out", "type": "linear", "out_features": %3}],
+                      "loss": {"type": "%4"}},
+            "training": {"batch": 16, "epochs": 12,
+                         "optimizer": {"type": "adam", "learning_rate": 0.05}}})")
+                                       .arg(target, outputs == 1 ? QStringLiteral("kind")
+                                                                 : QStringLiteral("weight"))
+                                       .arg(outputs)
+                                       .arg(loss));
+        const Output trained = run({"train", experiment, "--store", bench.store(), "--json"});
+        QVERIFY2(trained.exitCode == 0, trained.errors.constData());
+        const Output validation =
+            run({"predict", "1", "--validation", "--store", bench.store(), "--json"});
+        QVERIFY2(validation.exitCode == 0, validation.errors.constData());
+        const QJsonObject answer = objectIn(validation.output);
+        if (outputs == 1)
+            QVERIFY(answer[Key("mean_absolute_error")].toDouble(1) < 0.3);
+        else
+            QCOMPARE(answer[Key("accuracy")].toDouble(),
+                     objectIn(trained.output)[Key("val_accuracy")].toDouble());
+
+        // The same rows from a file, to the last bit, and without the training data.
+        QVERIFY(QFile::remove(bench.path(QStringLiteral("train.csv"))));
+        const QString table = bench.path(QStringLiteral("test.csv"));
+        const Output file = run({"predict", "1", table, "--store", bench.store(), "--json"});
+        QVERIFY2(file.exitCode == 0, file.errors.constData());
+        QCOMPARE(file.output, validation.output);
+
+        // One of them as words: the columns that the model looks at, in their order.
+        const QList<QByteArray> cells = contentOf(table).split('\n').value(1).split(',');
+        const QByteArray row = cells[0] + ',' + cells[2] + ',' + cells[3];
+        const Output words =
+            run({"predict", "1", QString::fromUtf8(row), "--store", bench.store(), "--json"});
+        QVERIFY2(words.exitCode == 0, words.errors.constData());
+        const auto first = [](const QJsonObject& json) {
+            const QJsonObject prediction = json[Key("predictions")][0].toObject();
+            return QJsonArray{prediction[Key("top")][0], prediction[Key("values")]};
+        };
+        QCOMPARE(first(objectIn(words.output)), first(answer));
+        const Output wrong = run({"predict", "1", "7,8", "--store", bench.store()});
+        QCOMPARE(wrong.errors, "\"7,8\" has 2 values, but the model takes 3: length, colour, "
+                               "width. Give these values in this order, with commas between "
+                               "them.\n");
+        const Output text = run({"predict", "1", "long,red,1", "--store", bench.store()});
+        QCOMPARE(text.errors, "\"long,red,1\" has \"long\" in the column \"length\", which takes "
+                              "numbers. Correct it, or leave it empty if it is not known.\n");
+        const Output unknown = run({"predict", "1", ",,", "--store", bench.store()});
+        QVERIFY2(unknown.exitCode == 0, unknown.errors.constData());
+    }
+
+    void textsGoOn_data() {
+        QTest::addColumn<QString>("vocabulary");
+        QTest::newRow("characters") << QStringLiteral("characters");
+        QTest::newRow("bytes") << QStringLiteral("bytes");
+    }
+
+    void textsGoOn() {
+        QFETCH(QString, vocabulary);
+        TrainBench bench;
+        QFile text(bench.path(QStringLiteral("song.txt")));
+        QVERIFY(text.open(QIODevice::WriteOnly));
+        for (int i = 0; i < 300; ++i)
+            text.write("abcdé\n");
+        text.close();
+        // Of bytes, too, the next one follows from the last.
+        const QString experiment = writeExperiment(bench, QStringLiteral(R"({
+            "format": "trainyard.experiment/1", "name": "song",
+            "data": {"format": "text", "train": {"text": "song.txt"}, "context": 8,
+                     "vocabulary": "%1", "validation": {"fraction": 0.1}},
+            "model": {"input": {"shape": [8]},
+                      "layers": [
+                        {"id": "words", "type": "embedding", "vocabulary": 256, "features": 16},
+                        {"id": "next", "type": "linear", "out_features": 256}]},
+            "training": {"batch": 16, "epochs": 12,
+                         "optimizer": {"type": "adam", "learning_rate": 0.05}}})")
+                                                              .arg(vocabulary));
+        const Output trained = run({"train", experiment, "--store", bench.store(), "--json"});
+        QVERIFY2(trained.exitCode == 0, trained.errors.constData());
+        const auto goOn = [&](std::initializer_list<const char*> more) {
+            QStringList words{QStringLiteral("predict"), QStringLiteral("1"),
+                              QStringLiteral("--store"), bench.store()};
+            for (const char* word : more)
+                words += QString::fromUtf8(word);
+            return runWords(words);
+        };
+        const Output sung = goOn({"ab", "--temperature", "0", "--tokens", "14"});
+        QVERIFY2(sung.exitCode == 0, sung.errors.constData());
+        const QByteArray expected =
+            vocabulary == QStringLiteral("bytes") ? "abcdé\nabcdé\na\n" : "abcdé\nabcdé\nabcd\n";
+        QCOMPARE(sung.output, expected);
+        const QJsonObject answer =
+            objectIn(goOn({"ab", "--temperature", "0", "--tokens", "3", "--json"}).output);
+        QCOMPARE(answer[Key("text")].toString().left(2), QStringLiteral("cd"));
+        QCOMPARE(answer[Key("tokens")].toArray().size(), 3);
+        // Hot enough, it sings something else, and the same again with the same seed.
+        const auto hot = [&](const char* seed) {
+            return goOn({"ab", "--temperature", "30", "--tokens", "40", "--seed", seed, "--json"})
+                .output;
+        };
+        QVERIFY(hot("1") == hot("1") && hot("1") != hot("2"));
+        if (vocabulary == QStringLiteral("characters"))
+            QVERIFY2(goOn({"xyz"}).errors.contains("x"), goOn({"xyz"}).errors.constData());
+        QVERIFY(goOn({""}).errors.startsWith("The text to go on with is empty."));
+        QVERIFY(goOn({"--validation"}).exitCode == 1); // a class for each position
+    }
+
     void whatCannotBePredicted() {
         TrainBench bench;
         const QString experiment = bench.quickExperiment();
@@ -212,6 +341,37 @@ private slots:
                  refused.errors.constData());
         const QStringList left = QFileInfo(place).dir().entryList({QStringLiteral("weights*")});
         QCOMPARE(left.size(), 1); // nothing half-written
+    }
+
+private:
+    static QString writeExperiment(const TrainBench& bench, const QString& json) {
+        const QString path = bench.path(QStringLiteral("experiment.json"));
+        QFile file(path);
+        if (file.open(QIODevice::WriteOnly))
+            file.write(json.toUtf8());
+        return path;
+    }
+
+    /// Kind and weight follow from length, colour and width, and a little noise.
+    static void writeTable(const QString& path, int rows, unsigned seed) {
+        std::mt19937 random(seed);
+        const auto draw = [&] {
+            return static_cast<double>(random() % 1000) / 1000;
+        };
+        QFile file(path);
+        if (!file.open(QIODevice::WriteOnly))
+            return;
+        file.write("length,kind,colour,width,weight\n");
+        for (int i = 0; i < rows; ++i) {
+            const double length = 10 + 5 * draw();
+            const double width = draw();
+            const int colour = static_cast<int>(random() % 3);
+            const double weight = (length - 12) / 2 + width + (colour == 1 ? 1 : 0) + 0.1 * draw();
+            const char* kind = weight < 0.5 ? "light" : weight < 1.5 ? "middle" : "heavy";
+            file.write(QByteArray::number(length) + ',' + kind + ',' +
+                       std::array{"red", "green", "blue"}[static_cast<std::size_t>(colour)] + ',' +
+                       QByteArray::number(width) + ',' + QByteArray::number(weight) + '\n');
+        }
     }
 };
 
