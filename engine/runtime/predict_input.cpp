@@ -191,10 +191,9 @@ private:
             values.insert(values.end(), row->begin(), row->end());
         }
         const auto rows = static_cast<std::int64_t>(m_request.words.size());
-        return PredictInput{std::make_unique<StoredSamples<double>>(infoOf(rows), std::move(values),
-                                                                    std::vector<std::int32_t>(),
-                                                                    scaling()),
-                            false};
+        return PredictInput{
+            std::make_unique<StoredSamples<double>>(infoOf(rows), std::move(values), scaling()),
+            false};
     }
 
     const SavedWeights& m_weights;

@@ -217,12 +217,12 @@ Result<TableRows> rowsFromFile(const SavedWeights& weights, const std::string& p
     const Result<TextSource> text = openTextSource(path, {}, textOf(data, "encoding"));
     if (!text)
         return text.error();
-    const Result<FoundFormat> found =
+    const Result<TableFormat> found =
         findFormat(*text, {}, {textOf(data, "delimiter"), "auto", textOf(data, "decimal"), 0});
     if (!found)
         return found.error();
-    CsvReader csv(*text, {}, found->format.delimiter);
-    RowReader reader(weights, found->format.decimalComma);
+    CsvReader csv(*text, {}, found->delimiter);
+    RowReader reader(weights, found->decimalComma);
     CsvRecord record;
     bool first = true;
     for (;;) {

@@ -10,7 +10,7 @@ namespace trainyard::engine {
 
 namespace {
 
-std::size_t at(std::int32_t id) {
+std::size_t indexOf(std::int32_t id) {
     return static_cast<std::size_t>(id);
 }
 
@@ -54,15 +54,16 @@ void Predictor::makeKernels() {
     for (const plan::Instruction& instruction : m_program.instructions) {
         if (instruction.opcode != plan::Opcode::Inference)
             continue;
-        const graph::Operation& operation = m_plan.graph.operations[at(instruction.operation)];
+        const graph::Operation& operation = m_plan.graph.operations[indexOf(instruction.operation)];
         if (!graph::isLoss(operation.kind))
             m_kernels.push_back(m_backend->compile(requestFor(operation)));
     }
 }
 
 Operand Predictor::activation(graph::ValueId value) const {
-    const graph::ValueInfo& info = m_plan.graph.values[at(value)];
-    return {m_activations.data() + m_program.values[at(value)].offset, info.shape, info.layout};
+    const graph::ValueInfo& info = m_plan.graph.values[indexOf(value)];
+    return {m_activations.data() + m_program.values[indexOf(value)].offset, info.shape,
+            info.layout};
 }
 
 KernelRequest Predictor::requestFor(const graph::Operation& operation) const {
@@ -78,13 +79,13 @@ KernelRequest Predictor::requestFor(const graph::Operation& operation) const {
         request.outputs.push_back(activation(output));
     for (const graph::ParameterId id : operation.parameters)
         request.parameters.push_back(
-            {m_parameters.data() + m_plan.parameterOffset[at(id)] * bytesOf(m_plan.type),
-             m_plan.graph.parameters[at(id)].shape, Layout::Plain});
+            {m_parameters.data() + m_plan.parameterOffset[indexOf(id)] * bytesOf(m_plan.type),
+             m_plan.graph.parameters[indexOf(id)].shape, Layout::Plain});
     return request;
 }
 
 void Predictor::run(const std::function<void(const BatchMemory&)>& load) {
-    const bool indices = m_plan.graph.values[at(m_plan.graph.input)].indices;
+    const bool indices = m_plan.graph.values[indexOf(m_plan.graph.input)].indices;
     load({.inputs = activation(m_plan.graph.input).data,
           .inputType = indices ? DType::Int32 : m_plan.type,
           .labels = m_labels.data(),

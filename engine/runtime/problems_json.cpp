@@ -10,7 +10,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json toJson(const Message& message) {
+Json messageAsJson(const Message& message) {
     return {{"format", message.format}, {"arguments", message.arguments}};
 }
 
@@ -20,8 +20,8 @@ std::string problemsAsJson(const Problems& problems) {
     Json list = Json::array();
     for (const Error& problem : problems)
         list.push_back({{"where", problem.where},
-                        {"what", toJson(problem.what)},
-                        {"cure", toJson(problem.cure)}});
+                        {"what", messageAsJson(problem.what)},
+                        {"cure", messageAsJson(problem.cure)}});
     return list.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -33,7 +33,7 @@ constexpr std::pair<ColumnFacts::Use, const char*> kUses[] = {
     {ColumnFacts::Use::Target, "target"},
     {ColumnFacts::Use::LeftOut, "left_out"}};
 
-Json toJson(const std::vector<ColumnFacts>& columns) {
+Json columnsAsJson(const std::vector<ColumnFacts>& columns) {
     Json list = Json::array();
     for (const ColumnFacts& column : columns) {
         const auto* use =
@@ -60,7 +60,7 @@ std::vector<ColumnFacts> columnsFromJson(const Json& list) {
     return columns;
 }
 
-std::string toJson(const DatasetInfo& info) {
+std::string dataAsJson(const DatasetInfo& info) {
     const bool numbers = info.target == TargetKind::Numbers;
     // The tokenizer says it better.
     const bool named = !info.tokenizer;
@@ -71,11 +71,11 @@ std::string toJson(const DatasetInfo& info) {
                        {"class_names", named ? info.classNames : std::vector<std::string>()},
                        {"mean", info.mean},
                        {"deviation", info.deviation},
-                       {"columns", toJson(info.columns)}};
+                       {"columns", columnsAsJson(info.columns)}};
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-/// Empty when it is not what toJson() writes.
+/// Empty when it is not what dataAsJson() writes.
 std::optional<DatasetInfo> dataFromJson(const std::string& text) {
     try {
         const Json json = Json::parse(text);
@@ -111,7 +111,7 @@ Result<void> saveWeights(const std::string& path, const spec::Experiment& experi
     SafetensorsMetadata metadata{{kFormat, spec::kWeightsFormat},
                                  {kExperiment, spec::toJson(experiment)},
                                  {kStep, std::to_string(step)},
-                                 {kData, toJson(training)}};
+                                 {kData, dataAsJson(training)}};
     if (training.tokenizer)
         metadata[kTokenizer] = training.tokenizer->toJson();
     return writeSafetensors(path, tensors, metadata);
