@@ -5,6 +5,7 @@
 // weights files that are not what they should be.
 #include "engine/runtime/predict.h"
 #include "engine/runtime/weights_file.h"
+#include "engine/spec/experiment_json.h"
 
 #include <QFile>
 #include <QJsonArray>
@@ -285,7 +286,7 @@ private slots:
         QVERIFY(model.save(path()).ok());
         const Result<SavedWeights> weights = SavedWeights::open(path());
         QVERIFY2(weights.ok(), weights ? "" : weights.error().sentence().c_str());
-        QVERIFY(weights->experiment() == model.experiment);
+        QCOMPARE(spec::toJson(weights->experiment()), spec::toJson(model.experiment));
         QCOMPARE(weights->step(), 42);
         QCOMPARE(weights->data().mean, model.data.mean); // to the bit
         QCOMPARE(weights->data().deviation, model.data.deviation);

@@ -141,7 +141,11 @@ private slots:
             sees.model.layers.begin() + 1,
             {"mix", "attention", {}, {{"heads", std::int64_t{1}}, {"causal", false}}});
         const auto graphOf = [](const spec::Experiment& experiment) {
-            return graph::buildGraph(experiment.model, {}).graph;
+            graph::BuiltGraph built = graph::buildGraph(experiment.model, {});
+            for (const Error& problem : built.problems)
+                qWarning("%s", problem.sentence().c_str());
+            TRAINYARD_CHECK(built.problems.empty());
+            return std::move(built.graph);
         };
         const Result<void> refused = checkGoesOn(graphOf(sees));
         QVERIFY(!refused.ok());
