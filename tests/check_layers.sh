@@ -125,7 +125,7 @@ no_include "engine/base knows only itself" '(engine|app|ui)/[^b]' '^engine/base/
 no_include "engine/spec knows only base" 'engine/(graph|plan|program)/' '^engine/spec/'
 no_include "engine/graph knows only base and spec" 'engine/(plan|program)/' '^engine/graph/'
 no_include "parts of the run-time half do not know what runs them" 'engine/(runtime|agent)/' \
-    '^engine/(backend|comm|data|optim)/' '' 'engine/runtime/rank_protocol\.h'
+    '^engine/(backend|comm|data|optim|checkpoint)/' '' 'engine/runtime/rank_protocol\.h'
 no_include "only the agent knows the agent" 'engine/agent/' '^engine/' '^engine/agent/'
 
 no_include "app/ uses Qt Core only" 'Qt([ABD-Z][A-Za-z]*|Con[A-Za-z]*)/' '^app/'

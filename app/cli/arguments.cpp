@@ -39,6 +39,11 @@ Error wrongOperands(const CommandInfo& command) {
                  {}, {"Usage: %1", {usage}});
 }
 
+bool isCountRight(const QStringList& operands, qsizetype count) {
+    const bool any = !operands.isEmpty() && operands.last().endsWith(QLatin1StringView("..."));
+    return any ? count >= operands.size() - 1 : count == operands.size();
+}
+
 } // namespace
 
 QString Arguments::value(const QString& option) const {
@@ -85,7 +90,7 @@ Result<Arguments> parseArguments(const CommandInfo& command, const QStringList& 
                 {"%1 needs a value: %1 %2.", {name.toStdString(), option->value.toStdString()}});
         values += equals >= 0 ? word.mid(equals + 1) : words[++i];
     }
-    if (arguments.m_operands.size() != command.operands.size())
+    if (!isCountRight(command.operands, arguments.m_operands.size()))
         return wrongOperands(command);
     return arguments;
 }

@@ -25,7 +25,7 @@ struct OptionInfo {
 
 struct CommandInfo {
     QString name;         ///< "train", "runs list"
-    QStringList operands; ///< "FILE"
+    QStringList operands; ///< "FILE"; the last may be "[FILE]...": any number, also none
     std::vector<OptionInfo> options;
     QString summary; ///< one line
     QString help;    ///< what more there is to say

@@ -3,6 +3,7 @@
 #include "app/cli/command.h"
 
 #include "app/cli/check_command.h"
+#include "app/cli/predict_command.h"
 #include "app/cli/runs_commands.h"
 #include "app/cli/samples_commands.h"
 #include "app/cli/train_command.h"
@@ -45,6 +46,7 @@ std::vector<CommandEntry> makeTable() {
                          return std::make_unique<CheckCommand>(
                              arguments, json ? Tell::PlanAsJson : Tell::Plan, console);
                      }});
+    table.push_back(entry<PredictCommand>());
     table.push_back(entry<RunsListCommand>());
     table.push_back(entry<RunsShowCommand>());
     table.push_back(entry<RunsExportCommand>());

@@ -8,11 +8,29 @@
 #include "app/cli/run_text.h"
 #include "app/store/run_export.h"
 
+#include <QFileInfo>
 #include <QJsonArray>
 #include <QJsonDocument>
 #include <QSaveFile>
 
 namespace trainyard::app {
+
+namespace {
+
+/// Weights may be larger than memory.
+constexpr qint64 kCopyBytes = 1 << 20;
+
+Error cannotRead(const QFile& file) {
+    return Error({"%1 cannot be read: %2.",
+                  {file.fileName().toStdString(), file.errorString().toStdString()}});
+}
+
+Error cannotWrite(const QSaveFile& file) {
+    return Error({"%1 cannot be written: %2.",
+                  {file.fileName().toStdString(), file.errorString().toStdString()}});
+}
+
+} // namespace
 
 void RunsCommand::start() {
     Result<Workspace> workspace = openWorkspace(
@@ -105,41 +123,105 @@ void RunsShowCommand::work() {
     emit finished(kExitOk);
 }
 
+Result<QString> RunsCommand::weightsOf(const RunRecord& run) const {
+    const QString path = m_workspace.launcher->weightsFile(run.uid);
+    if (QFileInfo(path).isFile())
+        return path;
+    const std::string number = numberOf(run).toStdString();
+    const std::string status = nameOf(run.status).toStdString();
+    if (!isFinal(run.status))
+        return Error({"Run %1 has no weights yet: it is %2.", {number, status}}, {},
+                     {"They are written when it ends. To end it now: trainyard runs stop %1",
+                      {std::to_string(static_cast<std::int64_t>(run.id))}});
+    if (run.status != RunStatus::Finished && run.status != RunStatus::Stopped)
+        return Error({"Run %1 has no weights: it %2.",
+                      {number, run.status == RunStatus::Failed ? "failed" : status}},
+                     {}, {"Weights are written by runs that finish or are stopped."});
+    return Error({"Run %1 has no weights in %2.", {number, path.toStdString()}}, {},
+                 {"Its log says whether they could not be written (trainyard runs show %1); train "
+                  "it again to have them.",
+                  {std::to_string(static_cast<std::int64_t>(run.id))}});
+}
+
 CommandInfo RunsExportCommand::info() {
     return {QStringLiteral("runs export"),
             {QStringLiteral("RUN")},
             {storeOption(),
              {QStringLiteral("--out"), QStringLiteral("FILE"),
-              QStringLiteral("the file to write, .csv or .json")}},
-            QStringLiteral("Write every point of a run to a file."),
-            QStringLiteral("CSV has a row for each step; JSON has everything known of the run.")};
+              QStringLiteral("every point of the run, as .csv or .json")},
+             {QStringLiteral("--weights"), QStringLiteral("FILE"),
+              QStringLiteral("the final weights, as .safetensors")}},
+            QStringLiteral("Write every point of a run, or its weights, to a file."),
+            QStringLiteral("CSV has a row for each step; JSON has everything known of the run. "
+                           "The weights have the names\nof the layers and can be read by other "
+                           "tools.")};
 }
 
 void RunsExportCommand::work() {
     const QString path = arguments().value(QStringLiteral("--out"));
-    const bool csv = path.endsWith(QLatin1StringView(".csv"), Qt::CaseInsensitive);
-    if (!csv && !path.endsWith(QLatin1StringView(".json"), Qt::CaseInsensitive))
-        return fail(Error({path.isEmpty() ? "The file to write is missing."
-                                          : "%1 is neither a .csv nor a .json file.",
-                           {path.toStdString()}},
-                          {}, {"Add --out FILE.csv or --out FILE.json."}),
+    const QString weights = arguments().value(QStringLiteral("--weights"));
+    const auto endsWith = [](const QString& name, QLatin1StringView ending) {
+        return name.endsWith(ending, Qt::CaseInsensitive);
+    };
+    if (!path.isEmpty() && !endsWith(path, QLatin1StringView(".csv")) &&
+        !endsWith(path, QLatin1StringView(".json")))
+        return fail(Error({"%1 is neither a .csv nor a .json file.", {path.toStdString()}}, {},
+                          {"Add --out FILE.csv or --out FILE.json."}),
+                    kExitInvalid);
+    if (path.isEmpty() && weights.isEmpty())
+        return fail(Error({"The file to write is missing."}, {},
+                          {"Add --out FILE.csv, --out FILE.json or --weights FILE.safetensors."}),
                     kExitInvalid);
     const std::optional<RunRecord> run = namedRun();
     if (!run)
         return;
-    QSaveFile file(path);
-    if (!file.open(QIODevice::WriteOnly))
-        return fail(Error(
-            {"%1 cannot be written: %2.", {path.toStdString(), file.errorString().toStdString()}}));
-    const Result<void> written = csv ? exportCsv(store().reader(), run->id, file)
-                                     : exportJson(store().reader(), run->id, file);
+    Result<void> written;
+    if (!path.isEmpty())
+        written = exportPoints(*run, path);
+    if (written.ok() && !weights.isEmpty())
+        written = exportWeights(*run, weights);
     if (!written.ok())
         return fail(written.error());
-    if (!file.commit())
-        return fail(Error(
-            {"%1 cannot be written: %2.", {path.toStdString(), file.errorString().toStdString()}}));
-    console().print(u"Wrote run " + numberOf(*run) + u" to " + path);
     emit finished(kExitOk);
+}
+
+Result<void> RunsExportCommand::exportPoints(const RunRecord& run, const QString& path) {
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly))
+        return cannotWrite(file);
+    const Result<void> written = path.endsWith(QLatin1StringView(".csv"), Qt::CaseInsensitive)
+                                     ? exportCsv(store().reader(), run.id, file)
+                                     : exportJson(store().reader(), run.id, file);
+    if (!written.ok())
+        return written;
+    if (!file.commit())
+        return cannotWrite(file);
+    console().print(u"Wrote run " + numberOf(run) + u" to " + path);
+    return {};
+}
+
+Result<void> RunsExportCommand::exportWeights(const RunRecord& run, const QString& path) {
+    const Result<QString> weights = weightsOf(run);
+    if (!weights.ok())
+        return weights.error();
+    QFile from(*weights);
+    QSaveFile to(path);
+    if (!from.open(QIODevice::ReadOnly))
+        return Error(
+            {"%1 cannot be read: %2.", {weights->toStdString(), from.errorString().toStdString()}});
+    if (!to.open(QIODevice::WriteOnly))
+        return cannotWrite(to);
+    while (!from.atEnd()) {
+        const QByteArray bytes = from.read(kCopyBytes);
+        if (bytes.isEmpty())
+            return cannotRead(from);
+        if (to.write(bytes) != bytes.size())
+            return cannotWrite(to);
+    }
+    if (!to.commit())
+        return cannotWrite(to);
+    console().print(u"Wrote the weights of run " + numberOf(run) + u" to " + path);
+    return {};
 }
 
 CommandInfo RunsStopCommand::info() {

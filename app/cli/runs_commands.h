@@ -20,6 +20,8 @@ public:
 
 protected:
     virtual void work() = 0;
+    /// The final weights of a run; an error that says why there are none.
+    Result<QString> weightsOf(const RunRecord& run) const;
     const Arguments& arguments() const { return m_arguments; }
     RunStore& store() { return *m_workspace.store; }
     const LocalLauncher& launcher() const { return *m_workspace.launcher; }
@@ -60,6 +62,10 @@ public:
 
 protected:
     void work() override;
+
+private:
+    Result<void> exportPoints(const RunRecord& run, const QString& path);
+    Result<void> exportWeights(const RunRecord& run, const QString& path);
 };
 
 class RunsStopCommand : public RunsCommand {

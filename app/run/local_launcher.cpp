@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "app/run/local_launcher.h"
 
+#include "engine/spec/weights.h"
+
 #include <QDir>
 #include <QJsonArray>
+#include <QJsonDocument>
 
 #include <algorithm>
 
@@ -15,6 +18,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kProbeTimeout = 20s;
 constexpr auto kInspectTimeout = 10min; ///< large data on a slow disk
+constexpr auto kPredictTimeout = 60min; ///< a large data set with a large model
 constexpr auto kStartTimeout = 90s;
 constexpr auto kStopTimeout = 60s; ///< the ranks get time to end, and are killed then
 
@@ -136,6 +140,27 @@ AttachCall LocalLauncher::attach(const QString& run) const {
     return {
         m_worker,
         {QStringLiteral("attach"), QStringLiteral("--root"), m_root, QStringLiteral("--run"), run}};
+}
+
+QString LocalLauncher::weightsFile(const QString& run) const {
+    return m_root + u"/runs/" + run + u'/' + QString::fromUtf8(spec::kWeightsFile);
+}
+
+void LocalLauncher::predict(const QJsonObject& request, QObject* context,
+                            Handler<QJsonObject> handler) const {
+    WorkerCommand::run({m_worker,
+                        {QStringLiteral("predict")},
+                        QJsonDocument(request).toJson(QJsonDocument::Compact),
+                        kPredictTimeout},
+                       context, [handler = std::move(handler)](const Result<WorkerReply>& reply) {
+                           if (!reply.ok())
+                               return handler(reply.error());
+                           const Problems problems = problemsFromJson(
+                               reply->json[QLatin1StringView("problems")].toArray());
+                           if (!problems.empty())
+                               return handler(problems.front());
+                           handler(reply->json);
+                       });
 }
 
 } // namespace trainyard::app

@@ -53,6 +53,11 @@ public:
     /// Deletes what the run has left here. Refuses while it runs.
     void remove(const QString& run, QObject* context, Handler<QJsonObject> handler) const;
     AttachCall attach(const QString& run) const;
+    /// Where the final weights of a run are, once it has ended well; until it is removed.
+    QString weightsFile(const QString& run) const;
+    /// Asks a trained model; request and answer are described in engine/runtime/predict.h. What is
+    /// wrong with the request is an error.
+    void predict(const QJsonObject& request, QObject* context, Handler<QJsonObject> handler) const;
 
 private:
     /// Refusals become errors.

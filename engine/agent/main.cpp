@@ -6,6 +6,7 @@
 #include "engine/agent/rank_command.h"
 #include "engine/agent/worker_main.h"
 #include "engine/runtime/inspect.h"
+#include "engine/runtime/predict.h"
 
 #include <exception>
 #include <unistd.h>
@@ -14,19 +15,25 @@ using namespace trainyard::engine;
 
 namespace {
 
-constexpr std::size_t kMaxExperimentBytes = 64u << 20;
+constexpr std::size_t kMaxInputBytes = 64u << 20;
 
 /// The experiment comes on stdin, the description goes to stdout.
 int inspectMain(const std::vector<std::string>&) {
-    const std::string experiment = readAll(STDIN_FILENO, kMaxExperimentBytes);
+    const std::string experiment = readAll(STDIN_FILENO, kMaxInputBytes);
     return writeAll(STDOUT_FILENO, inspectExperiment(experiment) + "\n") ? 0 : 1;
+}
+
+/// The request comes on stdin, the answer goes to stdout.
+int predictMain(const std::vector<std::string>&) {
+    const std::string request = readAll(STDIN_FILENO, kMaxInputBytes);
+    return writeAll(STDOUT_FILENO, predict(request) + "\n") ? 0 : 1;
 }
 
 } // namespace
 
 int main(int argc, char** argv) {
     try {
-        return workerMain({argv + 1, argv + argc}, {rankMain, inspectMain, {}});
+        return workerMain({argv + 1, argv + argc}, {rankMain, inspectMain, predictMain, {}});
     } catch (const std::exception& exception) {
         (void)writeAll(STDERR_FILENO, std::string("trainyard-worker: ") + exception.what() + "\n");
         return 1;

@@ -250,6 +250,8 @@ int workerMain(const std::vector<std::string>& arguments, const WorkerHooks& hoo
     }
     if (verb == "inspect" && hooks.inspect)
         return hooks.inspect(rest);
+    if (verb == "predict" && hooks.predict)
+        return hooks.predict(rest);
     const VerbResult result = runVerb(verb, rest, hooks);
     return result ? exitCode(*result) : fail(result.error());
 }

@@ -20,6 +20,8 @@ struct WorkerHooks {
     /// `inspect ...`: describes data; gets the arguments after the verb. Empty: there is no such
     /// verb.
     std::function<int(const std::vector<std::string>&)> inspect;
+    /// `predict ...`: asks a trained model; likewise.
+    std::function<int(const std::vector<std::string>&)> predict;
     SupervisorTiming timing;
 };
 

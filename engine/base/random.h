@@ -30,7 +30,13 @@ inline Philox4 philox4x32(std::array<std::uint32_t, 2> key, Philox4 counter) {
 }
 
 /// Streams keep the uses of one seed apart.
-enum class RandomStream : std::uint32_t { Weights = 1, Shuffle = 2, Dropout = 3, Split = 4 };
+enum class RandomStream : std::uint32_t {
+    Weights = 1,
+    Shuffle = 2,
+    Dropout = 3,
+    Split = 4,
+    Sampling = 8
+};
 
 /// Four words for element group `index` of `stream` (`substream`: parameter or operation number).
 inline Philox4 randomWords(std::uint64_t seed, RandomStream stream, std::uint32_t substream,

@@ -4,6 +4,7 @@
 
 #include "engine/data/dataset.h"
 #include "engine/runtime/machine.h"
+#include "engine/runtime/problems_json.h"
 #include "engine/spec/experiment_json.h"
 
 #include <nlohmann/json.hpp>
@@ -18,15 +19,6 @@ using Json = nlohmann::ordered_json;
 
 Json toJson(const Message& message) {
     return {{"format", message.format}, {"arguments", message.arguments}};
-}
-
-Json toJson(const Problems& problems) {
-    Json list = Json::array();
-    for (const Error& problem : problems)
-        list.push_back({{"where", problem.where},
-                        {"what", toJson(problem.what)},
-                        {"cure", toJson(problem.cure)}});
-    return list;
 }
 
 Json toJson(const DatasetInfo& info) {
@@ -72,7 +64,7 @@ std::string inspectExperiment(std::string_view experimentJson) {
     }
     const Json json = {
         {"format", "trainyard.inspect/1"},
-        {"problems", toJson(problems)},
+        {"problems", Json::parse(problemsAsJson(problems))},
         {"data", std::move(data)},
         {"machine",
          {{"cores", std::max(1u, std::thread::hardware_concurrency())},

@@ -13,6 +13,8 @@
 #include "engine/runtime/loss_metrics.h"
 #include "engine/runtime/machine.h"
 #include "engine/runtime/speed_meter.h"
+#include "engine/runtime/weights_file.h"
+#include "engine/spec/weights.h"
 
 #include <algorithm>
 #include <cmath>
@@ -308,11 +310,13 @@ private:
         }
         chooseWeights(step);
         m_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        saveFinalWeights();
         summarize(step, speed);
     }
 
     /// What the run ends with: the best epoch's weights, else their average, else the last ones.
     void chooseWeights(std::int64_t step) {
+        m_weightsStep = step;
         if (!m_executor->parametersAreFinite()) // the last update's doing; no step looked at them
             reportDivergence(step, {{spec::metric::kTrainLoss, m_trainLoss}},
                              {"Training diverged at step %1: it made weights that are not finite.",
@@ -322,10 +326,27 @@ private:
             return;
         }
         m_executor->restoreBest();
+        m_weightsStep = std::min(m_stopping->bestEpoch() * m_plan.stepsPerEpoch, step);
         m_validationLoss = m_keptLoss;
         m_validationAccuracy = m_keptAccuracy;
         if (isFirst())
             logStopping(step);
+    }
+
+    /// A run whose weights cannot be written has still been trained: its curves are worth keeping.
+    void saveFinalWeights() {
+        if (!isFirst())
+            return;
+        const std::string path = m_environment.runFolder + '/' + spec::kWeightsFile;
+        const Result<void> saved = saveWeights(path, m_experiment, m_plan, m_executor->parameters(),
+                                               m_data.training->info(), m_weightsStep);
+        if (saved)
+            log(spec::LogLevel::Info,
+                {"The weights of step %1 are in %2.", {grouped(m_weightsStep), path}});
+        else
+            log(spec::LogLevel::Warning,
+                {"The weights of step %1 could not be saved: %2 Train again to have them.",
+                 {grouped(m_weightsStep), saved.error().sentence()}});
     }
 
     void logStopping(std::int64_t step) {
@@ -491,6 +512,7 @@ private:
     double m_keptLoss = 0; ///< of the epoch whose weights are kept
     double m_keptAccuracy = 0;
     double m_seconds = 0;
+    std::int64_t m_weightsStep = 0; ///< whose weights the run ends with
 };
 
 } // namespace

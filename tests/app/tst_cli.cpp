@@ -138,6 +138,44 @@ private slots:
         QCOMPARE(result[QLatin1StringView("seconds")].toDouble(), 1.5);
     }
 
+    void predictWithoutAnswer() {
+        QCOMPARE(run({"train", experiment(), "--store", store()}).exitCode, 0);
+        const auto predict = [&](std::initializer_list<const char*> words) {
+            QStringList all{QStringLiteral("predict"), QStringLiteral("--store"), store()};
+            for (const char* word : words)
+                all += QString::fromUtf8(word);
+            return runWords(all);
+        };
+        const Output nothing = predict({"tiny"});
+        QCOMPARE(nothing.exitCode, 2);
+        QCOMPARE(nothing.errors, "There is nothing to predict. Name a file or give a row of "
+                                 "numbers, or use --validation.\n");
+        QCOMPARE(predict({"tiny", "1,2", "--validation"}).exitCode, 2);
+        QCOMPARE(predict({"tiny", "1,2", "--sample", "-1"}).errors,
+                 "--sample -1 is no number of a sample. Samples are counted from 0.\n");
+        QCOMPARE(predict({"tiny", "1,2", "--top", "0"}).errors,
+                 "--top 0 must be a whole number of at least 1.\n");
+        QCOMPARE(predict({"tiny", "1,2", "--temperature", "0,5"}).errors,
+                 "--temperature 0,5 must be a number of at least 0.\n");
+        QCOMPARE(predict({"tiny", "1,2", "--top-k", "few"}).errors,
+                 "--top-k few must be a whole number of at least 0.\n");
+        const Output unknown = predict({"tine", "1,2"});
+        QCOMPARE(unknown.exitCode, 1);
+        QCOMPARE(unknown.errors, "There is no run \"tine\". Did you mean \"tiny\"?\n");
+        // The worker that plays the part trains nothing, so there are no weights.
+        const Output none = predict({"tiny", "1,2"});
+        QCOMPARE(none.exitCode, 1);
+        QVERIFY2(none.errors.startsWith("Run #1 has no weights in ") &&
+                     none.errors.contains("(trainyard runs show 1)"),
+                 none.errors.constData());
+        const Output exported =
+            run({"runs", "export", "1", "--weights", "w.safetensors", "--store", store()});
+        QCOMPARE(exported.errors, none.errors);
+        QCOMPARE(run({"runs", "export", "1", "--store", store()}).errors,
+                 "The file to write is missing. Add --out FILE.csv, --out FILE.json or --weights "
+                 "FILE.safetensors.\n");
+    }
+
     void detachThenStop() {
         const Script script("start=living");
         const Output started = run({"train", experiment(), "--store", store(), "--detach"});

@@ -5,9 +5,13 @@
 #include "app/cli/arguments.h"
 #include "app/cli/command.h"
 #include "app/cli/console.h"
+#include "app/cli/predict_command.h"
 #include "app/cli/progress_text.h"
 #include "app/cli/table.h"
 
+#include <QJsonArray>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QTest>
 
 #include <cmath>
@@ -79,6 +83,74 @@ private slots:
             parseArguments(trainLike(), {QStringLiteral("--"), QStringLiteral("--json")});
         QVERIFY(parsed.ok());
         QCOMPARE(parsed->operands(), QStringList{QStringLiteral("--json")});
+    }
+
+    void anyNumberOfOperands() {
+        CommandInfo command = trainLike();
+        command.operands += QStringLiteral("[INPUT]...");
+        const auto count = [&](const char* words) -> qsizetype {
+            const Result<Arguments> parsed =
+                parseArguments(command, QString::fromUtf8(words).split(u' ', Qt::SkipEmptyParts));
+            return parsed.ok() ? parsed->operands().size() : -1;
+        };
+        QCOMPARE(count("a"), 1);
+        QCOMPARE(count("a b"), 2);
+        QCOMPARE(count("a --json b c -- -1,2"), 4);
+        QCOMPARE(count("--json"), -1);
+        QVERIFY(usageOf(command).startsWith(QStringLiteral("trainyard train FILE [INPUT]... [")));
+    }
+
+    void predictions_data() {
+        QTest::addColumn<QByteArray>("answer");
+        QTest::addColumn<QString>("text");
+        const auto row = [](const char* name, const char* answer, const char* text) {
+            QTest::newRow(name) << QByteArray(answer) << QString::fromUtf8(text);
+        };
+        row("one of several classes",
+            R"({"output": "classes", "class_names": ["сова", "1"], "predictions": [{"sample": 7,
+                "label": 0, "top": [{"class": 1, "probability": 0.9},
+                                    {"class": 0, "probability": 0.1}]}]})",
+            "class   probability\n"
+            "1            0.9000\n"
+            "0 сова       0.1000\n"
+            "The label is 0 сова.");
+        row("classes with labels",
+            R"({"output": "classes", "class_names": [], "accuracy": 0.5, "predictions": [
+                {"sample": 0, "label": 2, "top": [{"class": 2, "probability": 1}]},
+                {"sample": 3, "label": 1, "top": [{"class": 0, "probability": 0.75},
+                                                  {"class": 1, "probability": 0.25}]}]})",
+            "sample  label  predicted  probability  else\n"
+            "     0  2      2               1.0000\n"
+            "     3  1      0               0.7500  1  0.2500\n"
+            "accuracy 0.5000 over 2 samples");
+        row("numbers",
+            R"({"output": "numbers", "mean_absolute_error": 0.25, "predictions": [
+                {"sample": 0, "targets": [1, 2], "values": [1.5, -2]},
+                {"sample": 1, "targets": [3, 4], "values": [1e-9, 123456]}]})",
+            "sample        target             predicted\n"
+            "     0  1.000, 2.000         1.500, -2.000\n"
+            "     1  3.000, 4.000  1e-09, 1.235e+05\n"
+            "mean absolute error 0.2500 over 2 samples");
+    }
+
+    void predictions() {
+        QFETCH(QByteArray, answer);
+        QFETCH(QString, text);
+        const QJsonDocument json = QJsonDocument::fromJson(answer);
+        QVERIFY(json.isObject());
+        QCOMPARE(predictionText(json.object()), text);
+    }
+
+    void manyPredictions() {
+        QJsonArray predictions;
+        for (int i = 0; i < 1025; ++i)
+            predictions.append(QJsonObject{{QStringLiteral("sample"), i},
+                                           {QStringLiteral("values"), QJsonArray{i}}});
+        const QString text = predictionText({{QStringLiteral("output"), QStringLiteral("numbers")},
+                                             {QStringLiteral("predictions"), predictions}});
+        QCOMPARE(text.count(u'\n'), 21);
+        QVERIFY2(text.endsWith(QStringLiteral("\n... and 1,005 more; --json has all.")),
+                 qPrintable(text));
     }
 
     void helpAsksForNothingElse() {

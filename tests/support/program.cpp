@@ -29,8 +29,12 @@ QStringList textsOf(Words words) {
 } // namespace
 
 Output run(Words words) {
+    return runWords(textsOf(words));
+}
+
+Output runWords(const QStringList& words) {
     QProcess process;
-    process.start(builtProgram(QStringLiteral("bin/trainyard")), textsOf(words));
+    process.start(builtProgram(QStringLiteral("bin/trainyard")), words);
     process.closeWriteChannel();
     if (!process.waitForFinished(kEndsInTime) || process.exitStatus() != QProcess::NormalExit)
         return {-1, process.readAllStandardOutput(), process.readAllStandardError()};

@@ -30,6 +30,7 @@ struct Output {
 
 /// Runs it to its end.
 Output run(Words words);
+Output runWords(const QStringList& words);
 
 QByteArray contentOf(const QString& path);
 
