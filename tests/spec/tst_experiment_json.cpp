@@ -197,8 +197,9 @@ void ExperimentJsonTest::mistakes_data() {
     QTest::addColumn<QByteArray>("from");
     QTest::addColumn<QByteArray>("to");
     QTest::addColumn<QByteArray>("sentence");
-    const auto row = [](const char* name, const char* from, const char* to, const char* sentence) {
-        QTest::newRow(name) << QByteArray(from) << QByteArray(to) << QByteArray(sentence);
+    const auto row = [](const char* name, const char* from, const char* to,
+                        const QByteArray& sentence) {
+        QTest::newRow(name) << QByteArray(from) << QByteArray(to) << sentence;
     };
     row("misspelt key", "\"epochs\": 5", "\"epochz\": 5",
         "training.epochz: This key is not known here. Did you mean \"epochs\"?");
