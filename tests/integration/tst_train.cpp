@@ -37,7 +37,8 @@ double number(const QJsonObject& object, const char* key) {
 
 QString logOf(const TrainBench& bench, RunId run) {
     QStringList lines;
-    for (const LogLine& line : *bench.reader()->log(run))
+    const std::vector<LogLine> found = *bench.reader()->log(run);
+    for (const LogLine& line : found)
         lines << QString::fromStdString(line.text.text());
     return lines.join(u'\n');
 }
@@ -254,7 +255,8 @@ private slots:
         const RunRecord record = bench.runs()[0];
         QCOMPARE(nameOf(record.status), QStringLiteral("diverged"));
         const QByteArray step = QByteArray::number(static_cast<qint64>(record.lastStep));
-        QVERIFY2(record.lastStep < 9 && failed.errors.contains("diverged at step " + step + ": "),
+        QVERIFY2(record.lastStep < 9 &&
+                     failed.errors.contains(QByteArray("diverged at step " + step + ": ")),
                  failed.errors.constData());
         QVERIFY2(!failed.errors.contains("-nan"), failed.errors.constData());
         // The curve ends where it happened.
@@ -335,20 +337,17 @@ private slots:
     void theRateIsScaledToTheBatch() {
         TrainBench bench;
         const QString experiment = bench.quickExperiment();
-        const auto train = [&](const QStringList& settings) {
-            QStringList arguments = {"train",   experiment,
-                                     "--store", bench.store(),
-                                     "--set",   "training.schedule={\"type\": \"one_cycle\"}"};
-            for (const QString& setting : settings)
-                arguments << QStringLiteral("--set") << setting;
-            const Output done = run(arguments);
+        const auto train = [&](const char* batch, const char* ranks) {
+            const Output done =
+                run({"train", experiment, "--store", bench.store(), "--set", batch, "--set", ranks,
+                     "--set", "training.schedule={\"type\": \"one_cycle\"}"});
             return done.exitCode == 0 ? bench.runs()[0].id : RunId{};
         };
         const auto rates = [&](RunId run) {
             return bench.points(run, spec::metric::kLearningRate);
         };
-        const Points plain = rates(train({}));
-        const RunId scaled = train({"training.learning_rate_batch=12", "parallel.data=2"});
+        const Points plain = rates(train("training.learning_rate_batch=null", "parallel.data=1"));
+        const RunId scaled = train("training.learning_rate_batch=12", "parallel.data=2");
         const Points twice = rates(scaled);
         QCOMPARE(plain.size(), 27U);
         QCOMPARE(twice.size(), 27U);
@@ -365,23 +364,21 @@ private slots:
     void validationUsesTheAverage() {
         TrainBench bench;
         const QString experiment = bench.quickExperiment();
-        const auto losses = [&](const QStringList& settings) {
-            QStringList arguments = {"train", experiment, "--store", bench.store()};
-            for (const QString& setting : settings)
-                arguments << QStringLiteral("--set") << setting;
-            const Output done = run(arguments);
+        const auto losses = [&](const char* average) {
+            const Output done =
+                run({"train", experiment, "--store", bench.store(), "--set", average});
             const RunId run = done.exitCode == 0 ? bench.runs()[0].id : RunId{};
             return std::pair(bench.points(run, kLoss),
                              bench.points(run, spec::metric::kValidationLoss));
         };
-        const auto [trained, validated] = losses({});
-        const auto [averagedTrained, averagedValidated] = losses({"training.ema_decay=0.9999"});
+        const auto [trained, validated] = losses("training.ema_decay=null");
+        const auto [averagedTrained, averagedValidated] = losses("training.ema_decay=0.9999");
         QCOMPARE(averagedTrained, trained); // training goes on as without it
         QCOMPARE(averagedValidated.size(), validated.size());
         for (std::size_t i = 0; i < validated.size(); ++i)
             QVERIFY(averagedValidated.values[i] > validated.values[i]);
         // A decay of 0 averages nothing.
-        QCOMPARE(losses({"training.ema_decay=0"}).second, validated);
+        QCOMPARE(losses("training.ema_decay=0").second, validated);
     }
 
     void fullDisk() {
