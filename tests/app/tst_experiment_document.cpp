@@ -413,7 +413,7 @@ void ExperimentDocumentTest::flattenCuresADenseAfterAPicture() {
 
     // The other way round: a convolution behind the flatten.
     document.edit(QStringLiteral("add"),
-                  [](auto& e) { insertLayer(e.model, 3, makeLayer(e.model, "conv2d", 3, 0)); });
+                  [](auto& e) { insertLayer(e.model, 3, makeLayer(e.model, "conv2d", 3)); });
     QCOMPARE(document.problems().size(), std::size_t{1});
     const auto back = document.cures(document.problems().front());
     QCOMPARE(labels(back), QStringList{QStringLiteral("Move before flatten1")});
