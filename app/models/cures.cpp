@@ -210,7 +210,8 @@ public:
     static void appendDense(Experiment& e, bool flatten, std::int64_t outputs) {
         const auto append = [&](std::string_view type) {
             const int end = static_cast<int>(e.model.layers.size());
-            insertLayer(e.model, end, makeLayer(e.model, type, end, {.outputs = outputs}));
+            insertLayer(e.model, end,
+                        makeLayer(e.model, type, end, {.outputs = outputs, .shapes = {}}));
         };
         if (flatten)
             append("flatten");
