@@ -43,7 +43,12 @@ std::vector<Part> partsBehindBar(const RunProgress& now) {
     if (now.trainLoss)
         parts.push_back({1, u"loss " + formatValue(*now.trainLoss, kLossDigits, QLocale::c()),
                          std::isfinite(*now.trainLoss) ? Colour::Plain : Colour::Bad});
-    if (now.validationAccuracy)
+    const auto quality = qualityOf(now.validated);
+    if (quality && quality->first == spec::metric::kValidationPerplexity)
+        parts.push_back(
+            {3, u"val perplexity " + formatValue(quality->second, kLossDigits, QLocale::c()),
+             Colour::Good});
+    else if (now.validationAccuracy)
         parts.push_back(
             {3, u"val " + formatPercent(*now.validationAccuracy, 1, QLocale::c()), Colour::Good});
     else if (now.validationLoss)
@@ -114,6 +119,9 @@ QString epochLine(const RunProgress& progress) {
     add(QLatin1StringView("loss"), progress.trainLoss);
     add(QLatin1StringView("val_loss"), progress.validationLoss);
     add(QLatin1StringView("val_accuracy"), progress.validationAccuracy);
+    for (const auto& [name, value] : progress.validated)
+        if (name != spec::metric::kValidationLoss && name != spec::metric::kValidationAccuracy)
+            add(QLatin1StringView(name), value);
     if (progress.samplesPerSecond)
         parts += speed(*progress.samplesPerSecond);
     if (progress.secondsLeft.value_or(0) > 0)

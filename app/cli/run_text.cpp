@@ -7,6 +7,7 @@
 #include "app/cli/json_values.h"
 #include "app/cli/table.h"
 #include "app/cli/workspace.h"
+#include "app/run/run_quality.h"
 
 #include <array>
 
@@ -14,9 +15,15 @@ namespace trainyard::app {
 
 namespace {
 
-constexpr std::array kMetrics = {spec::metric::kTrainLoss, spec::metric::kValidationLoss,
-                                 spec::metric::kValidationAccuracy,
-                                 spec::metric::kSamplesPerSecond};
+/// Only some models have these: they are left out of a run's JSON where they were not measured.
+constexpr std::array kSomeMetrics = {spec::metric::kValidationTop5,
+                                     spec::metric::kValidationPerplexity,
+                                     spec::metric::kValidationMae, spec::metric::kValidationR2};
+constexpr std::array kMetrics = {
+    spec::metric::kTrainLoss,          spec::metric::kValidationLoss,
+    spec::metric::kValidationAccuracy, spec::metric::kSamplesPerSecond,
+    spec::metric::kValidationTop5,     spec::metric::kValidationPerplexity,
+    spec::metric::kValidationMae,      spec::metric::kValidationR2};
 constexpr int kLongestName = 40;
 constexpr int kLogLines = 10;
 
@@ -62,6 +69,16 @@ Result<QString> metricsText(StoreReader& reader, RunId run) {
     return QString(u'\n' + table.text() + u'\n');
 }
 
+/// "acc 91.20 %" where predictions are right or wrong, else the lowest loss.
+QString bestText(const RunRecord& run, const RunFigures& figures) {
+    constexpr std::pair<const char*, const char16_t*> kShown[] = {
+        {spec::metric::kValidationAccuracy, u"acc "}, {spec::metric::kValidationLoss, u"loss "}};
+    for (const auto& [metric, word] : kShown)
+        if (const std::optional<double> best = figures.best(run.id, metric))
+            return QString(word) + metricValueText(QString::fromUtf8(metric), *best, QLocale::c());
+    return unknownText();
+}
+
 } // namespace
 
 RunFigures::RunFigures(StoreReader& reader) {
@@ -100,15 +117,13 @@ QString runTable(const std::vector<RunRecord>& runs, const RunFigures& figures) 
                  {QStringLiteral("steps"), Qt::AlignRight},
                  {QStringLiteral("loss"), Qt::AlignRight},
                  {QStringLiteral("val loss"), Qt::AlignRight},
-                 {QStringLiteral("best val acc"), Qt::AlignRight}});
+                 {QStringLiteral("best"), Qt::AlignRight}});
     for (const RunRecord& run : runs) {
-        const std::optional<double> accuracy =
-            figures.best(run.id, spec::metric::kValidationAccuracy);
         table.addRow({numberOf(run), run.name, nameOf(run.status), formatDateTime(run.createdUtcUs),
                       formatDuration(run.seconds, QLocale::c()), QString::number(run.worldSize),
                       stepsText(run), value(figures.last(run.id, spec::metric::kTrainLoss)),
                       value(figures.last(run.id, spec::metric::kValidationLoss)),
-                      accuracy ? formatPercent(*accuracy, 2, QLocale::c()) : unknownText()});
+                      bestText(run, figures)});
     }
     return table.text();
 }
@@ -140,6 +155,9 @@ QJsonObject runAsJson(const RunRecord& run, const RunFigures& figures) {
         {QStringLiteral("best_val_accuracy"),
          jsonNumber(figures.best(run.id, spec::metric::kValidationAccuracy))},
         {QStringLiteral("samples_per_second"), last(spec::metric::kSamplesPerSecond)}};
+    for (const char* metric : kSomeMetrics)
+        if (const auto value = figures.last(run.id, metric))
+            object[QString::fromUtf8(metric)] = jsonNumber(value);
     if (run.failure)
         object[QStringLiteral("failure")] = QString::fromStdString(run.failure->sentence());
     return object;

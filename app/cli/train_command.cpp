@@ -199,8 +199,11 @@ void TrainCommand::printResult(const RunOutcome& outcome) {
                    QString::fromStdString(grouped(now.step)) +
                    (now.step == 1 ? u" step in " : u" steps in ") +
                    formatDuration(seconds, QLocale::c());
-    if (now.validationAccuracy)
-        text += u", validation accuracy " + formatPercent(*now.validationAccuracy, 2, QLocale::c());
+    if (const auto quality = qualityOf(now.validated)) {
+        const QString metric = QString::fromStdString(quality->first);
+        text += u", validation " + metricText(metric) + u' ' +
+                metricValueText(metric, quality->second, QLocale::c());
+    }
     console().print({{text, outcome.status == RunStatus::Finished ? Colour::Good : Colour::Bad}});
     if (!m_json)
         console().print(u"Its curves: trainyard runs show " +
@@ -230,6 +233,10 @@ QByteArray TrainCommand::resultAsJson(const RunOutcome& outcome) const {
         {QStringLiteral("samples_per_second"),
          figure(spec::metric::kSamplesPerSecond, now.samplesPerSecond)},
         {QStringLiteral("seconds"), jsonNumber(outcome.summary ? summary.seconds : now.seconds)}};
+    // Perplexity, errors and whatever else this model's validation has.
+    for (const auto& [name, value] : now.validated)
+        if (const QString key = QString::fromStdString(name); !object.contains(key))
+            object[key] = figure(name.c_str(), value);
     if (outcome.failure)
         object[QStringLiteral("failure")] = QString::fromStdString(outcome.failure->sentence());
     return jsonText(object);

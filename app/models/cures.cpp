@@ -34,6 +34,11 @@ public:
     const std::vector<LayerSpec>& layers() const { return experiment.model.layers; }
     int layerCount() const { return static_cast<int>(layers().size()); }
     std::int64_t classes() const { return facts ? facts->training.classes : 0; }
+    std::int64_t numbers() const { return facts ? facts->training.numbers : 0; }
+    std::int64_t vocabulary() const { return facts ? facts->training.vocabulary : 0; }
+    LayerHints hints() const { return hintsOf(experiment, analysis, facts); }
+    const LayerSpec& layerAt(int index) const { return layers()[static_cast<std::size_t>(index)]; }
+    QString idOf(int index) const { return QString::fromStdString(layerAt(index).id); }
 
     void add(QString label, std::function<void(Experiment&)> apply) {
         found.push_back({std::move(label), std::move(apply)});
@@ -48,7 +53,7 @@ public:
             ofBatch();
         else if (where == "model.layers" && layers().empty())
             ofEmptyModel();
-        else if (where == "model.loss")
+        else if (where == "model.loss" || where == "model.loss.type")
             ofLoss();
         else if (where == "model.input.shape")
             ofInput();
@@ -76,22 +81,76 @@ public:
     }
 
     void ofLayer(int index) {
-        const LayerSpec& layer = layers()[static_cast<std::size_t>(index)];
         const std::string_view field = fieldOfLayerPath(problem.where);
         if (field == "id")
-            return ofId(index);
+            ofId(index);
+        else if (field == "from")
+            ofInputs(index);
+        else if (field == "vocabulary" && vocabulary() > 0)
+            add(tr("Set it to %1").arg(QLocale().toString(static_cast<qlonglong>(vocabulary()))),
+                [index, size = vocabulary()](Experiment& e) {
+                    setValueAt(e, layerPath(index, "vocabulary"), spec::Value(size));
+                });
+        else if (field.empty())
+            ofPlace(index);
+    }
+
+    /// The layer is right, but does not stand where it can work.
+    void ofPlace(int index) {
+        const LayerSpec& layer = layerAt(index);
         const Shape input = inputOf(index);
-        if (!field.empty() || input.empty())
-            return;
-        if (input.size() > 1 && accepts(layer, {elementCount(input)}))
-            add(tr("Insert flatten"), [index](Experiment& e) {
-                insertLayer(e.model, index, makeLayer(e.model, "flatten", index, 0));
+        const auto place = static_cast<std::size_t>(index);
+        const bool works = place < analysis.layers.size() && !analysis.layers[place].output.empty();
+        if (index == 0 && vocabulary() > 0 && layer.type != "embedding") {
+            add(tr("Insert an embedding"), [hints = hints()](Experiment& e) {
+                insertLayer(e.model, 0, makeLayer(e.model, "embedding", 0, hints));
             });
-        else if (const int flatten = flattenBefore(index);
-                 flatten >= 0 && accepts(layer, inputOf(flatten)))
-            add(tr("Move before %1")
-                    .arg(QString::fromStdString(layers()[static_cast<std::size_t>(flatten)].id)),
+        } else if (works) { // and nothing uses it
+            addRemoval(index);
+        } else if (input.size() > 1 && accepts(layer, {elementCount(input)})) {
+            add(tr("Insert flatten"), [index](Experiment& e) {
+                insertLayer(e.model, index, makeLayer(e.model, "flatten", index));
+            });
+        } else if (const int flatten = flattenBefore(index);
+                   flatten >= 0 && !input.empty() && accepts(layer, inputOf(flatten))) {
+            add(tr("Move before %1").arg(idOf(flatten)),
                 [index, flatten](Experiment& e) { moveLayer(e.model, index, flatten); });
+        }
+    }
+
+    void addRemoval(int index) {
+        add(tr("Remove %1").arg(idOf(index)),
+            [index](Experiment& e) { removeLayer(e.model, index); });
+    }
+
+    void ofInputs(int index) {
+        const std::vector<std::string> now = sourcesOf(experiment.model, index);
+        const auto take = [&](const QString& label, const std::vector<std::string>& sources) {
+            add(label, [index, sources](Experiment& e) { setSources(e.model, index, sources); });
+        };
+        std::vector<std::string> known;
+        for (const std::string& source : now)
+            if (source == "input" || isBefore(source, index))
+                known.push_back(source);
+        if (joinsBranches(layerAt(index).type)) {
+            const auto branches =
+                fittingBranches(experiment.model, layerAt(index).type, index, hints());
+            if (known.size() > 1 && known != now)
+                take(tr("Leave it out"), known);
+            else if (branches.size() > 1 && branches != now)
+                take(tr("Join %1 and %2")
+                         .arg(QString::fromStdString(branches[0]),
+                              QString::fromStdString(branches[1])),
+                     branches);
+            addRemoval(index);
+        } else {
+            take(tr("Take the layer before"), {});
+        }
+    }
+
+    bool isBefore(const std::string& id, int index) const {
+        return std::any_of(layers().begin(), layers().begin() + index,
+                           [&](const LayerSpec& layer) { return layer.id == id; });
     }
 
     /// The flatten that made a vector out of the picture which `layer` needs.
@@ -117,31 +176,42 @@ public:
     void ofEmptyModel() {
         const bool picture = experiment.model.inputShape.size() > 1;
         add(picture ? tr("Add flatten and dense") : tr("Add a dense layer"),
-            [picture, classes = classes()](Experiment& e) { appendDense(e, picture, classes); });
+            [picture, hints = hints()](Experiment& e) { appendDense(e, picture, hints.outputs); });
     }
+
+    bool lossTakesLabels() const { return takesLabels(experiment.model.loss); }
 
     void ofLoss() {
         if (analysis.layers.size() != layers().size() || layers().empty())
             return;
         const Shape output = analysis.layers.back().output;
-        if (output.size() > 1) {
+        if (lossTakesLabels() ? numbers() > 0 : classes() > 0)
+            return ofOtherLoss();
+        if (output.size() > (lossTakesLabels() ? 2u : 1u)) {
             add(tr("Add flatten and dense"),
-                [classes = classes()](Experiment& e) { appendDense(e, true, classes); });
+                [hints = hints()](Experiment& e) { appendDense(e, true, hints.outputs); });
             return;
         }
         const LayerSpec& last = layers().back();
-        if (output.size() == 1 && classes() > output[0] && last.type == "linear")
-            add(tr("Give %1 %n outputs", nullptr, static_cast<int>(classes()))
-                    .arg(QString::fromStdString(last.id)),
-                [classes = classes()](Experiment& e) {
-                    e.model.layers.back().values["out_features"] = classes;
-                });
+        const std::int64_t wanted = std::max(classes(), numbers());
+        if (!output.empty() && wanted > 0 && wanted != output.back() && last.type == "linear")
+            add(tr("Give %1 %n outputs", nullptr, static_cast<int>(wanted))
+                    .arg(idOf(layerCount() - 1)),
+                [wanted](Experiment& e) { e.model.layers.back().values["out_features"] = wanted; });
     }
 
-    static void appendDense(Experiment& e, bool flatten, std::int64_t classes) {
+    /// The data has classes where the loss takes numbers, or the other way round.
+    void ofOtherLoss() {
+        const std::string type = lossTakesLabels() ? "mse" : "cross_entropy";
+        add(lossTakesLabels() ? tr("Use the mean squared error") : tr("Use cross-entropy"),
+            [type](Experiment& e) { setValueAt(e, "model.loss.type", spec::Value(type)); });
+    }
+
+    static void appendDense(Experiment& e, bool flatten, std::int64_t outputs) {
         const auto append = [&](std::string_view type) {
             const int end = static_cast<int>(e.model.layers.size());
-            insertLayer(e.model, end, makeLayer(e.model, type, end, classes));
+            insertLayer(e.model, end,
+                        makeLayer(e.model, type, end, {.outputs = outputs, .shapes = {}}));
         };
         if (flatten)
             append("flatten");

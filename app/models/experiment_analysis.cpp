@@ -84,8 +84,10 @@ Problems missingFiles(const spec::DataSpec& data) {
         for (const spec::FileRole& role : format->roles) {
             const auto file = files.find(role.name);
             if (!role.optional && (file == files.end() || file->second.empty()))
-                problems.push_back(
-                    {{"No file with the %1 is chosen.", {role.name}}, part + role.name});
+                problems.push_back({{role.folder ? "No folder with the %1 is chosen."
+                                                 : "No file with the %1 is chosen.",
+                                     {role.name}},
+                                    part + role.name});
         }
     };
     look(data.train, "data.train.");
@@ -121,6 +123,23 @@ ExperimentAnalysis analyse(const spec::Experiment& experiment, const DataFacts* 
         result.problems.begin(), result.problems.end(),
         [](const Error& a, const Error& b) { return sectionRank(a) < sectionRank(b); });
     return result;
+}
+
+LayerHints hintsOf(const spec::Experiment& experiment, const ExperimentAnalysis& analysis,
+                   const DataFacts* facts) {
+    LayerHints hints;
+    if (facts) {
+        hints.outputs = std::max(facts->training.classes, facts->training.numbers);
+        hints.vocabulary = facts->training.vocabulary;
+    }
+    hints.shapes.push_back(experiment.model.inputShape);
+    for (const graph::LayerShapes& layer : analysis.layers)
+        hints.shapes.push_back(layer.output);
+    return hints;
+}
+
+bool takesLabels(const spec::Choice& loss) {
+    return loss.type == "cross_entropy";
 }
 
 bool accepts(const spec::LayerSpec& layer, const Shape& input) {

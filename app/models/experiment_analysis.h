@@ -6,6 +6,7 @@
 #pragma once
 
 #include "app/models/data_facts.h"
+#include "app/models/model_edit.h"
 #include "engine/graph/graph.h"
 #include "engine/plan/plan.h"
 #include "engine/spec/experiment.h"
@@ -36,8 +37,15 @@ struct ExperimentAnalysis {
 ExperimentAnalysis analyse(const spec::Experiment& experiment, const DataFacts* facts,
                            const plan::MachineFacts& machine);
 
+/// True for the loss that compares a score for each class with a label; others compare numbers.
+bool takesLabels(const spec::Choice& loss);
+
 /// True where a layer like this one can take an input of this shape.
 bool accepts(const spec::LayerSpec& layer, const Shape& input);
+
+/// What a new layer can be made to fit.
+LayerHints hintsOf(const spec::Experiment& experiment, const ExperimentAnalysis& analysis,
+                   const DataFacts* facts);
 
 /// The files that the format asks for and that are not chosen, as problems.
 Problems missingFiles(const spec::DataSpec& data);

@@ -213,7 +213,9 @@ void ExperimentDocument::analyseNow() {
 std::int64_t ExperimentDocument::modelClasses() const {
     const auto& layers = m_analysis.layers;
     const bool whole = !layers.empty() && layers.size() == experiment().model.layers.size();
-    return whole && layers.back().output.size() == 1 ? layers.back().output.front() : 0;
+    const bool scores = whole && takesLabels(experiment().model.loss) &&
+                        !layers.back().output.empty() && layers.back().output.size() <= 2;
+    return scores ? layers.back().output.back() : 0;
 }
 
 DataQuestion ExperimentDocument::questionNow() const {

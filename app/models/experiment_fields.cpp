@@ -5,6 +5,7 @@
 #include "app/base/format.h"
 #include "app/models/experiment_path.h"
 #include "app/models/message_text.h"
+#include "app/models/model_edit.h"
 #include "engine/base/check.h"
 #include "engine/plan/plan.h"
 
@@ -121,8 +122,22 @@ std::vector<EditorField> fieldsOf(spec::Kind kind, const std::string& type,
     std::vector<EditorField> fields;
     if (const spec::TypeInfo* info = spec::findType(kind, type))
         for (const FieldInfo& field : info->fields)
-            fields.push_back({prefix + field.name, field, ""});
+            fields.push_back({.path = prefix + field.name, .info = field, .emptyWord = ""});
     return fields;
+}
+
+/// A field that names an earlier layer becomes a choice among those that there are.
+void offerLayers(EditorField& field, const spec::Experiment& experiment, int layer) {
+    field.choicesAreNames = true;
+    field.emptyWord = "its own";
+    field.info.kind = FieldKind::Choice;
+    field.info.choices = weightSources(experiment.model, layer);
+    field.info.choices.insert(field.info.choices.begin(), "");
+    const auto now = valueAt(experiment, field.path);
+    const auto* name = now ? std::get_if<std::string>(&*now) : nullptr;
+    auto& choices = field.info.choices;
+    if (name && std::find(choices.begin(), choices.end(), *name) == choices.end())
+        choices.push_back(*name); // wrong, and shown so that it can be seen
 }
 
 QString numberText(double value) {
@@ -150,14 +165,23 @@ struct LayerReader {
     bool isDefault(const FieldInfo& field) const {
         return field.defaultValue == spec::valueOf(type, layer.values, field.name);
     }
+    /// The one value that says most of the layer, though it has a default.
+    static bool isMain(const FieldInfo& field) { return field.name == "probability"; }
     /// Empty for fields that are not worth a place beside the name.
     QString argument(const FieldInfo& field) const {
         if (field.kind == FieldKind::Integer && !field.defaultValue)
             return QLocale().toString(
                 static_cast<qlonglong>(spec::integerOf(type, layer.values, field.name)));
-        if (field.kind == FieldKind::Real)
+        if (field.kind == FieldKind::Real && (isMain(field) || !isDefault(field)))
             return numberText(spec::realOf(type, layer.values, field.name));
-        if (field.name == "stride" && !isDefault(field))
+        if (field.kind == FieldKind::IntegerList)
+            return shapeText(spec::listOf(type, layer.values, field.name));
+        if (field.name == "heads")
+            return QCoreApplication::translate(
+                "Fields", "%n heads", nullptr,
+                static_cast<int>(spec::integerOf(type, layer.values, field.name)));
+        if (field.name == "stride" && field.kind == FieldKind::IntegerPair && !isDefault(field) &&
+            field.defaultValue)
             return strideText(spec::pairOf(type, layer.values, field.name));
         return {};
     }
@@ -175,7 +199,11 @@ const EditorField& fixedField(std::string_view path) {
 
 std::vector<EditorField> layerFields(const spec::Experiment& experiment, int layer) {
     const spec::LayerSpec& of = experiment.model.layers[static_cast<std::size_t>(layer)];
-    return fieldsOf(spec::Kind::Layer, of.type, layerPath(layer) + ".");
+    std::vector<EditorField> fields = fieldsOf(spec::Kind::Layer, of.type, layerPath(layer) + ".");
+    for (EditorField& field : fields)
+        if (namesLayer(field.info))
+            offerLayers(field, experiment, layer);
+    return fields;
 }
 
 std::vector<EditorField> optimizerFields(const spec::Experiment& experiment) {
@@ -187,6 +215,42 @@ std::vector<EditorField> scheduleFields(const spec::Experiment& experiment) {
     return fieldsOf(spec::Kind::Schedule, experiment.training.schedule.type, "training.schedule.");
 }
 
+std::vector<EditorField> lossFields(const spec::Experiment& experiment) {
+    return fieldsOf(spec::Kind::Loss, experiment.model.loss.type, "model.loss.");
+}
+
+std::vector<EditorField> dataFields(const spec::Experiment& experiment) {
+    return fieldsOf(spec::Kind::DataFormat, experiment.data.format, "data.");
+}
+
+std::vector<EditorField> augmentFields(const spec::Experiment& experiment) {
+    const spec::TypeInfo* format = spec::findType(spec::Kind::DataFormat, experiment.data.format);
+    if (!format || !format->pictures)
+        return {};
+    return fieldsOf(spec::Kind::Augmentation, spec::kPictureAugmentation, "data.augment.");
+}
+
+EditorField typeField(const std::string& path, spec::Kind kind) {
+    FieldInfo info{.name = "type", .label = "Type", .kind = FieldKind::Choice};
+    info.choices = spec::typeNames(kind);
+    return {.path = path, .info = std::move(info), .emptyWord = "", .typesOf = kind};
+}
+
+namespace {
+
+constexpr const char* kInputs = QT_TRANSLATE_NOOP("Fields", "Inputs");
+constexpr const char* kOfLayer = QT_TRANSLATE_NOOP("Fields", "%1 of %2");
+constexpr const char* kDataFiles = QT_TRANSLATE_NOOP("Fields", "data files");
+constexpr std::pair<std::string_view, const char*> kTypeLabels[] = {
+    {"training.optimizer.type", QT_TRANSLATE_NOOP("Fields", "optimizer")},
+    {"training.schedule.type", QT_TRANSLATE_NOOP("Fields", "schedule")},
+    {"model.loss.type", QT_TRANSLATE_NOOP("Fields", "loss")},
+    {"model.input.shape", QT_TRANSLATE_NOOP("Fields", "input shape")},
+    {"data.format", QT_TRANSLATE_NOOP("Fields", "data format")},
+};
+
+} // namespace
+
 QString fieldLabel(const spec::Experiment& experiment, std::string_view path) {
     const int layer = layerOfPath(path);
     const std::string_view name = path.substr(path.rfind('.') + 1);
@@ -196,36 +260,49 @@ QString fieldLabel(const spec::Experiment& experiment, std::string_view path) {
                 return catalogueText(field.info.label);
         return QString();
     };
+    const auto tr = [](const char* text) {
+        return QCoreApplication::translate("Fields", text);
+    };
     if (layer >= 0 && layer < static_cast<int>(experiment.model.layers.size())) {
         const QString id =
             QString::fromStdString(experiment.model.layers[static_cast<std::size_t>(layer)].id);
-        const QString label = in(layerFields(experiment, layer));
-        return label.isEmpty() ? id
-                               : QCoreApplication::translate("Fields", "%1 of %2").arg(label, id);
+        const QString label =
+            fieldOfLayerPath(path) == "from" ? tr(kInputs) : in(layerFields(experiment, layer));
+        return label.isEmpty() ? id : tr(kOfLayer).arg(label, id);
     }
-    if (path == "training.optimizer.type")
-        return QCoreApplication::translate("Fields", "optimizer");
-    if (path == "training.schedule.type")
-        return QCoreApplication::translate("Fields", "schedule");
-    if (path == "model.input.shape")
-        return QCoreApplication::translate("Fields", "input shape");
-    if (path.starts_with("data.train") || path.starts_with("data.validation.images") ||
-        path.starts_with("data.validation.labels"))
-        return QCoreApplication::translate("Fields", "data files");
+    for (const auto& [typePath, words] : kTypeLabels)
+        if (path == typePath)
+            return tr(words);
     if (path.starts_with("training.optimizer."))
         return in(optimizerFields(experiment));
     if (path.starts_with("training.schedule."))
         return in(scheduleFields(experiment));
+    if (path.starts_with("model.loss."))
+        return in(lossFields(experiment));
+    if (path.starts_with("data.augment."))
+        return in(augmentFields(experiment));
+    if (path != "data.validation.fraction" &&
+        (path.starts_with("data.train") || path.starts_with("data.validation.")))
+        return tr(kDataFiles);
+    if (const QString label = in(dataFields(experiment)); !label.isEmpty())
+        return label;
     for (const EditorField& field : makeFixedFields())
         if (field.path == path)
             return catalogueText(field.info.label);
     return QString::fromUtf8(name.data(), static_cast<qsizetype>(name.size()));
 }
 
-QString choiceText(const std::string& choice) {
-    for (const spec::TypeInfo& type : spec::catalogue())
-        if (type.type == choice)
-            return catalogueText(type.label);
+QString choiceText(const EditorField& field, const std::string& choice) {
+    if (choice.empty())
+        return catalogueText(field.emptyWord);
+    if (field.choicesAreNames)
+        return QString::fromStdString(choice);
+    const spec::Kind kind = field.typesOf.value_or(spec::Kind::Layer);
+    const spec::TypeInfo* type = spec::findType(kind, choice);
+    // Other choices may be called as layers are: activations and norms are meant by their names, a
+    // "linear" fall of a rate is no dense layer.
+    if (type && (field.typesOf || type->category == "Normalise and activate"))
+        return catalogueText(type->label);
     std::string words = choice;
     std::replace(words.begin(), words.end(), '_', ' ');
     const bool isName = words.find_first_of("0123456789") != std::string::npos; // "fp32"

@@ -3,9 +3,11 @@
 #include "app/models/experiment_path.h"
 
 #include "app/models/experiment_fields.h"
+#include "app/models/model_edit.h"
 #include "engine/base/number_text.h"
 #include "engine/spec/catalogue.h"
 
+#include <algorithm>
 #include <array>
 
 namespace trainyard::app {
@@ -103,15 +105,15 @@ bool setStoppingMetric(Experiment& e, const MaybeValue& value) {
     return true;
 }
 
+bool setDataFormat(Experiment& e, const MaybeValue& value);
+
 constexpr std::array kAccessors = {
     Accessor{"name", [](const Experiment& e) { return MaybeValue(e.name); },
              [](Experiment& e, const MaybeValue& v) {
                  return assign(e.name, v);
              }},
     Accessor{"data.format", [](const Experiment& e) { return MaybeValue(e.data.format); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.data.format, v);
-             }},
+             setDataFormat},
     Accessor{"data.normalize", [](const Experiment& e) { return MaybeValue(e.data.normalize); },
              [](Experiment& e, const MaybeValue& v) {
                  return assign(e.data.normalize, v);
@@ -204,11 +206,12 @@ std::optional<std::string_view> after(std::string_view path, std::string_view pr
     return path.substr(prefix.size());
 }
 
-/// A type with its values: a layer, the optimizer, the schedule, the loss.
+/// A type with its values: a layer, the optimizer, the schedule, the loss, the data's format.
 template <class Type, class ValuesType>
 struct TypedPlace {
+    const spec::TypeInfo* info; ///< null: there is no such type
     spec::Kind kind;
-    Type* type;
+    Type* type; ///< null where it is chosen elsewhere
     ValuesType* values;
     std::string_view field;
 };
@@ -219,7 +222,13 @@ auto typedPlace(AnyExperiment& e, std::string_view path) {
     using ValuesType = std::remove_reference_t<decltype((e.model.loss.values))>;
     using Place = TypedPlace<Type, ValuesType>;
     const auto of = [](spec::Kind kind, auto& choice, std::string_view field) {
-        return std::optional<Place>(Place{kind, &choice.type, &choice.values, field});
+        return std::optional<Place>(
+            Place{spec::findType(kind, choice.type), kind, &choice.type, &choice.values, field});
+    };
+    const auto fixed = [](spec::Kind kind, std::string_view type, auto& values,
+                          std::string_view field) {
+        return std::optional<Place>(
+            Place{spec::findType(kind, type), kind, nullptr, &values, field});
     };
     if (const auto field = after(path, "training.optimizer."))
         return of(spec::Kind::Optimizer, e.training.optimizer, *field);
@@ -227,6 +236,10 @@ auto typedPlace(AnyExperiment& e, std::string_view path) {
         return of(spec::Kind::Schedule, e.training.schedule, *field);
     if (const auto field = after(path, "model.loss."))
         return of(spec::Kind::Loss, e.model.loss, *field);
+    if (const auto field = after(path, "data.augment."))
+        return fixed(spec::Kind::Augmentation, spec::kPictureAugmentation, e.data.augment, *field);
+    if (const auto field = after(path, "data."))
+        return fixed(spec::Kind::DataFormat, e.data.format, e.data.values, *field);
     const int layer = layerOfPath(path);
     if (layer >= 0 && layer < static_cast<int>(e.model.layers.size()))
         return of(spec::Kind::Layer, e.model.layers[static_cast<std::size_t>(layer)],
@@ -234,20 +247,86 @@ auto typedPlace(AnyExperiment& e, std::string_view path) {
     return std::optional<Place>();
 }
 
-/// Values that both types know stay, unless they were only the old type's default: the new type's
-/// default suits it better (a learning rate for SGD is not one for Adam).
-void changeType(spec::Kind kind, std::string& type, spec::Values& values,
-                const std::string& newType) {
-    const spec::TypeInfo* from = spec::findType(kind, type);
-    const spec::TypeInfo* to = spec::findType(kind, newType);
+/// Values of `from` that `to` knows, too, unless they were only the old type's default: the new
+/// type's default suits it better (a learning rate for SGD is not one for Adam).
+spec::Values keptValues(const spec::TypeInfo* from, const spec::TypeInfo* to,
+                        const spec::Values& values) {
     spec::Values kept;
     for (const auto& [name, value] : values) {
         const spec::FieldInfo* known = from ? from->field(name) : nullptr;
-        if (to && to->field(name) && known && known->defaultValue != value)
+        const spec::FieldInfo* wanted = to ? to->field(name) : nullptr;
+        if (known && wanted && known->defaultValue != value && !spec::misfit(*wanted, value))
             kept[name] = value;
     }
-    type = newType;
-    values = std::move(kept);
+    return kept;
+}
+
+/// Files in roles that both formats have. A part that is made of files stays one: the form then
+/// asks for those of the new format.
+void keepFiles(spec::FileSet& files, const spec::TypeInfo* from, const spec::TypeInfo& to) {
+    if (files.empty())
+        return;
+    spec::FileSet kept;
+    for (const spec::FileRole& role : to.roles) {
+        const bool both =
+            from && std::any_of(from->roles.begin(), from->roles.end(), [&](const auto& old) {
+                return old.name == role.name && old.folder == role.folder;
+            });
+        const auto file = files.find(role.name);
+        if (both && file != files.end())
+            kept.insert(*file);
+        else if (!role.optional)
+            kept[role.name] = "";
+    }
+    files = std::move(kept);
+}
+
+bool setDataFormat(Experiment& e, const MaybeValue& value) {
+    std::string format;
+    if (!assign(format, value))
+        return false;
+    const spec::TypeInfo* from = spec::findType(spec::Kind::DataFormat, e.data.format);
+    const spec::TypeInfo* to = spec::findType(spec::Kind::DataFormat, format);
+    if (!to)
+        return false;
+    e.data.values = keptValues(from, to, e.data.values);
+    keepFiles(e.data.train, from, *to);
+    keepFiles(e.data.validation, from, *to);
+    if (!to->pictures)
+        e.data.augment.clear();
+    e.data.format = format;
+    return true;
+}
+
+/// "conv1, relu2": names have no commas.
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names)
+        text += (text.empty() ? "" : ", ") + name;
+    return text;
+}
+
+std::vector<std::string> separated(std::string_view text) {
+    std::vector<std::string> names;
+    while (!text.empty()) {
+        const std::size_t comma = std::min(text.find(','), text.size());
+        std::string_view name = text.substr(0, comma);
+        while (name.starts_with(' '))
+            name.remove_prefix(1);
+        while (name.ends_with(' '))
+            name.remove_suffix(1);
+        if (!name.empty())
+            names.emplace_back(name);
+        text.remove_prefix(std::min(comma + 1, text.size()));
+    }
+    return names;
+}
+
+/// The layer whose inputs the path names; -1: none.
+int layerOfInputs(const Experiment& e, std::string_view path) {
+    const int layer = layerOfPath(path);
+    const bool known = layer >= 0 && layer < static_cast<int>(e.model.layers.size());
+    return known && fieldOfLayerPath(path) == "from" ? layer : -1;
 }
 
 /// The files of one part of the data: "data.train.images".
@@ -284,41 +363,32 @@ std::string layerPath(int layer, std::string_view field) {
 MaybeValue valueAt(const Experiment& experiment, std::string_view path) {
     if (const Accessor* accessor = findAccessor(path))
         return accessor->get(experiment);
-    if (const auto place = typedPlace(experiment, path)) {
-        if (place->field == "type")
-            return Value(*place->type);
-        const spec::TypeInfo* type = spec::findType(place->kind, *place->type);
-        const spec::FieldInfo* field = type ? type->field(place->field) : nullptr;
-        const auto given = place->values->find(std::string(place->field));
-        if (given != place->values->end())
-            return given->second;
-        return field ? field->defaultValue : std::nullopt;
-    }
+    if (const int layer = layerOfInputs(experiment, path); layer >= 0)
+        return Value(joined(experiment.model.layers[static_cast<std::size_t>(layer)].from));
     if (const auto [files, role] = filesOf(experiment, path); files) {
         const auto file = files->find(role);
         return file == files->end() ? std::nullopt : MaybeValue(Value(file->second));
     }
-    return std::nullopt;
+    const auto place = typedPlace(experiment, path);
+    if (!place)
+        return std::nullopt;
+    if (place->type && place->field == "type")
+        return Value(*place->type);
+    const auto given = place->values->find(std::string(place->field));
+    if (given != place->values->end())
+        return given->second;
+    const spec::FieldInfo* field = place->info ? place->info->field(place->field) : nullptr;
+    return field ? field->defaultValue : std::nullopt;
 }
 
 bool setValueAt(Experiment& experiment, std::string_view path, const MaybeValue& value) {
     if (const Accessor* accessor = findAccessor(path))
         return accessor->set(experiment, value);
-    if (const auto place = typedPlace(experiment, path)) {
-        if (place->field == "type") {
-            std::string type;
-            if (!assign(type, value) || !spec::findType(place->kind, type))
-                return false;
-            changeType(place->kind, *place->type, *place->values, type);
-            return true;
-        }
-        const spec::TypeInfo* type = spec::findType(place->kind, *place->type);
-        if (!type || !type->field(place->field))
+    if (const int layer = layerOfInputs(experiment, path); layer >= 0) {
+        std::string names;
+        if (value && !assign(names, value))
             return false;
-        if (value)
-            (*place->values)[std::string(place->field)] = *value;
-        else
-            place->values->erase(std::string(place->field));
+        setSources(experiment.model, layer, separated(names));
         return true;
     }
     if (const auto [files, role] = filesOf(experiment, path); files) {
@@ -328,7 +398,25 @@ bool setValueAt(Experiment& experiment, std::string_view path, const MaybeValue&
         }
         return assign((*files)[role], value);
     }
-    return false;
+    const auto place = typedPlace(experiment, path);
+    if (!place)
+        return false;
+    if (place->type && place->field == "type") {
+        std::string type;
+        const bool known = assign(type, value) && spec::findType(place->kind, type);
+        if (!known)
+            return false;
+        *place->values = keptValues(place->info, spec::findType(place->kind, type), *place->values);
+        *place->type = type;
+        return true;
+    }
+    if (!place->info || !place->info->field(place->field))
+        return false;
+    if (value)
+        (*place->values)[std::string(place->field)] = *value;
+    else
+        place->values->erase(std::string(place->field));
+    return true;
 }
 
 } // namespace trainyard::app

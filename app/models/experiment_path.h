@@ -14,6 +14,9 @@
 
 namespace trainyard::app {
 
+/// Inputs of a layer, "model.layers[2].from", are a text with names and commas; empty: the layer
+/// before. Another format of the data keeps the files and values that it has, too.
+
 /// The value, or the default of its catalogue entry. None where nothing is chosen (max_steps), the
 /// path is not known, or a required field of a layer is missing.
 std::optional<spec::Value> valueAt(const spec::Experiment& experiment, std::string_view path);

@@ -42,10 +42,36 @@ QString rowMime() {
     return QStringLiteral("application/x-trainyard-layer-row");
 }
 
-/// What the layer takes instead of `input`.
+/// What the layer takes instead of `input`; empty when it is none of the usual things.
 QString wantedText(const LayerSpec& layer, const Shape& input) {
-    return accepts(layer, {elementCount(input)}) ? LayerListModel::tr("vector")
-                                                 : LayerListModel::tr("picture");
+    constexpr std::int64_t kLarge = 4096; // larger than windows are
+    if (accepts(layer, {elementCount(input)}))
+        return LayerListModel::tr("vector");
+    if (accepts(layer, {1, kLarge, kLarge}) || layer.type == "conv2d")
+        return LayerListModel::tr("picture");
+    return accepts(layer, {16, kLarge}) ? LayerListModel::tr("sequence") : QString();
+}
+
+/// "16 × 8 × 8", or "16 × 8 × 8 + 4 × 8 × 8" where the branches differ.
+QString inputsText(const std::vector<Shape>& inputs) {
+    QStringList words;
+    for (const Shape& shape : inputs)
+        words << textOrNone(shape);
+    if (words.contains(QString()))
+        return {};
+    if (std::all_of(words.begin(), words.end(),
+                    [&](const QString& word) { return word == words[0]; }))
+        words = words.mid(0, 1);
+    return words.join(u" + ");
+}
+
+QString numbersText(std::int64_t numbers) {
+    return LayerListModel::tr("%n numbers", nullptr, static_cast<int>(numbers));
+}
+
+/// The first layer looks up words or characters.
+bool takesTokens(const spec::ModelSpec& model) {
+    return !model.layers.empty() && model.layers.front().type == "embedding";
 }
 
 template <class T>
@@ -156,6 +182,10 @@ QVariant LayerListModel::data(const QModelIndex& index, int role) const {
         return row.problem;
     case BadInputRole:
         return row.badInput;
+    case InputsRole:
+        return row.inputs;
+    case SourceRowsRole:
+        return QVariant::fromValue(row.sources);
     case WantedRole:
         return row.wanted;
     default:
@@ -178,11 +208,13 @@ std::vector<LayerListModel::Row> LayerListModel::readRows() const {
 
 LayerListModel::Row LayerListModel::inputRow() const {
     const Shape& shape = m_document.experiment().model.inputShape;
-    const bool picture = shape.size() == 3;
+    const bool picture = shape.size() == 3, tokens = takesTokens(m_document.experiment().model);
     Row row;
     row.node = Node::Input;
-    row.label = picture ? tr("Pictures") : tr("Input");
-    row.icon = picture ? QStringLiteral("image") : QStringLiteral("input");
+    row.label = picture ? tr("Pictures") : tokens ? tr("Tokens") : tr("Input");
+    row.icon = picture  ? QStringLiteral("image")
+               : tokens ? QStringLiteral("text")
+                        : QStringLiteral("input");
     row.outputShape = textOrNone(shape);
     return row;
 }
@@ -199,8 +231,11 @@ LayerListModel::Row LayerListModel::lossRowNow() const {
     row.icon = QStringLiteral("loss");
     if (last)
         row.inputShape = textOrNone(last->output);
-    if (last && last->output.size() == 1)
-        row.arguments = classesText(last->output.front());
+    if (!model.layers.empty())
+        row.sources = {static_cast<int>(model.layers.size())};
+    if (last && !last->output.empty() && last->output.size() < 3)
+        row.arguments = takesLabels(model.loss) ? classesText(last->output.back())
+                                                : numbersText(last->output.back());
     return row;
 }
 
@@ -213,20 +248,37 @@ LayerListModel::Row LayerListModel::layerRow(int layer) const {
     row.label = type ? catalogueText(type->label) : row.type;
     row.icon = type ? QString::fromStdString(type->icon) : QStringLiteral("error");
     row.arguments = argumentsText(spec);
+    readSources(row, layer);
     const graph::LayerShapes* shapes = shapesOf(m_document.analysis(), layer);
     if (!shapes)
         return row;
     const bool oneInput = shapes->inputs.size() == 1;
-    if (oneInput)
-        row.inputShape = textOrNone(shapes->inputs.front());
+    row.inputShape = inputsText(shapes->inputs);
     if (shapes->output.empty())
         return row;
     row.outputShape = textOrNone(shapes->output);
     row.parameters = shapes->parameters;
     row.flops = shapes->flops;
-    row.joinsBlock = layer > 0 && type && type->category == kJoiningCategory && oneInput &&
+    row.joinsBlock = layer > 0 && row.inputs.isEmpty() && type &&
+                     type->category == kJoiningCategory && oneInput &&
                      shapes->inputs.front() == shapes->output;
     return row;
+}
+
+void LayerListModel::readSources(Row& row, int layer) const {
+    const spec::ModelSpec& model = m_document.experiment().model;
+    QStringList names;
+    for (const std::string& source : sourcesOf(model, layer)) {
+        names << QString::fromStdString(source);
+        const auto found = std::find_if(model.layers.begin(), model.layers.begin() + layer,
+                                        [&](const LayerSpec& each) { return each.id == source; });
+        if (source == "input")
+            row.sources << 0;
+        else if (found != model.layers.begin() + layer)
+            row.sources << rowOfLayer(static_cast<int>(found - model.layers.begin()));
+    }
+    if (!model.layers[static_cast<std::size_t>(layer)].from.empty())
+        row.inputs = names.join(u", ");
 }
 
 void LayerListModel::readProblem(Row& row, int index) const {
@@ -237,13 +289,16 @@ void LayerListModel::readProblem(Row& row, int index) const {
         row.problem = whatText(problem);
         const bool ofEdge = row.node == Node::Layer && !row.inputShape.isEmpty() &&
                             row.outputShape.isEmpty() && fieldOfLayerPath(problem.where).empty();
-        row.badInput = ofEdge || (row.node == Node::Loss && !row.inputShape.isEmpty());
+        const bool ofLoss = row.node == Node::Loss && problem.where == "model.loss";
+        row.badInput = ofEdge || (ofLoss && !row.inputShape.isEmpty());
         if (ofEdge) {
             const auto layer = static_cast<std::size_t>(index - 1);
             row.wanted = wantedText(m_document.experiment().model.layers[layer],
                                     m_document.analysis().layers[layer].inputs.front());
         } else if (row.badInput) {
-            row.wanted = tr("one score per class");
+            row.wanted = takesLabels(m_document.experiment().model.loss)
+                             ? tr("one score per class")
+                             : tr("a vector of numbers");
         }
         return;
     }
@@ -255,6 +310,8 @@ QString LayerListModel::describe(const Row& row) {
     for (const QString& more : {row.id, row.arguments})
         if (!more.isEmpty())
             text += u", " + more;
+    if (!row.inputs.isEmpty())
+        text += u", " + tr("from %1").arg(row.inputs);
     if (!row.outputShape.isEmpty())
         text += u", " + tr("gives %1").arg(row.outputShape);
     if (!row.problem.isEmpty())
@@ -316,10 +373,11 @@ int LayerListModel::insertBefore(int beforeRow, const std::string& type) {
     const spec::TypeInfo* info = spec::findType(spec::Kind::Layer, type);
     if (!info)
         return beforeRow;
-    const DataFacts* facts = m_document.dataFacts();
+    const LayerHints hints =
+        hintsOf(m_document.experiment(), m_document.analysis(), m_document.dataFacts());
     m_document.edit(tr("Add %1").arg(catalogueText(info->label)), [&](Experiment& experiment) {
         spec::ModelSpec& model = experiment.model;
-        insertLayer(model, at, makeLayer(model, type, at, facts ? facts->training.classes : 0));
+        insertLayer(model, at, makeLayer(model, type, at, hints));
     });
     return rowOfLayer(at);
 }

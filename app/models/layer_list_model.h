@@ -34,6 +34,8 @@ public:
         JoinsBlockRole,  ///< only normalises or activates what the row above gives
         ProblemRole,     ///< the first problem of this node as a sentence, without the cure
         BadInputRole,    ///< what comes in does not fit: the edge above is wrong
+        InputsRole,      ///< "conv1, relu2"; empty: only the row above
+        SourceRowsRole,  ///< QList<int>: the rows whose output comes in
         WantedRole       ///< with a bad input: what it takes, "vector"
     };
 
@@ -87,7 +89,8 @@ private:
     /// already ahead.
     struct Row {
         Node node = Node::Layer;
-        QString id, type, label, icon, arguments, inputShape, outputShape, problem, wanted;
+        QString id, type, label, icon, arguments, inputShape, outputShape, problem, wanted, inputs;
+        QList<int> sources;
         std::optional<qlonglong> parameters;
         std::optional<double> flops;
         bool joinsBlock = false;
@@ -98,6 +101,7 @@ private:
     Row inputRow() const;
     Row lossRowNow() const;
     Row layerRow(int layer) const;
+    void readSources(Row& row, int layer) const;
     void readProblem(Row& row, int index) const;
     static QString describe(const Row& row);
     void follow();

@@ -17,7 +17,7 @@ const QString kAccuracy = QString::fromLatin1(spec::metric::kValidationAccuracy)
 const QString kLoss = QString::fromLatin1(spec::metric::kValidationLoss);
 
 bool isFigure(int column) {
-    return column == RunListModel::AccuracyColumn || column == RunListModel::LossColumn ||
+    return column == RunListModel::BestColumn || column == RunListModel::LossColumn ||
            column == RunListModel::RanksColumn || column == RunListModel::DurationColumn;
 }
 
@@ -160,15 +160,29 @@ const RunListModel::Figures& RunListModel::figures(RunId run) const {
             const auto best = bestOf(info.metric, info.summary);
             if (info.metric == kLoss && best)
                 figures.loss = best->value;
-            if (info.metric != kAccuracy)
-                continue;
-            if (best)
+            if (info.metric == kAccuracy && best)
                 figures.accuracy = best->value;
-            const std::vector<float> values = info.summary.sparkline.values();
-            figures.curve = QList<float>(values.begin(), values.end());
+            // Models that predict numbers have no accuracy; their loss is the curve then.
+            if (info.metric == kAccuracy || (info.metric == kLoss && figures.curve.isEmpty())) {
+                const std::vector<float> values = info.summary.sparkline.values();
+                figures.curve = QList<float>(values.begin(), values.end());
+            }
         }
     }
     return m_figures[run] = std::move(figures);
+}
+
+/// Losses sort behind all accuracies, the smallest first.
+std::optional<double> RunListModel::Figures::quality() const {
+    if (accuracy)
+        return accuracy;
+    return loss ? std::optional(-1 - *loss) : std::nullopt;
+}
+
+QString RunListModel::bestText(const Figures& figures) const {
+    if (figures.accuracy || !figures.loss)
+        return formatValue(figures.accuracy);
+    return tr("loss %1").arg(formatValue(*figures.loss));
 }
 
 QVariant RunListModel::display(const RunRecord& record, int column) const {
@@ -179,8 +193,8 @@ QVariant RunListModel::display(const RunRecord& record, int column) const {
         return record.name;
     case StatusColumn:
         return statusText(record.status);
-    case AccuracyColumn:
-        return formatValue(figures(record.id).accuracy);
+    case BestColumn:
+        return bestText(figures(record.id));
     case LossColumn:
         return formatValue(figures(record.id).loss);
     case RanksColumn:
@@ -208,9 +222,9 @@ QVariant RunListModel::sortValue(const RunRecord& record, int column) const {
         return record.name;
     case StatusColumn:
         return statusText(record.status);
-    case AccuracyColumn:
+    case BestColumn:
     case CurveColumn:
-        return orNothing(figures(record.id).accuracy);
+        return orNothing(figures(record.id).quality());
     case LossColumn:
         return orNothing(figures(record.id).loss);
     case RanksColumn:
@@ -279,8 +293,8 @@ QVariant RunListModel::headerData(int section, Qt::Orientation orientation, int 
         return tr("Name");
     case StatusColumn:
         return tr("State");
-    case AccuracyColumn:
-        return tr("Best accuracy");
+    case BestColumn:
+        return tr("Best");
     case CurveColumn:
         return tr("Curve");
     case LossColumn:

@@ -26,9 +26,9 @@ public:
         NumberColumn,
         NameColumn,
         StatusColumn,
-        AccuracyColumn, ///< best on the validation data
-        CurveColumn,    ///< sparkline of the validation accuracy
-        LossColumn,     ///< lowest on the validation data
+        BestColumn,  ///< on the validation data: accuracy, or the loss of what has none
+        CurveColumn, ///< sparkline of the same
+        LossColumn,  ///< lowest on the validation data
         RanksColumn,
         DurationColumn,
         StartedColumn,
@@ -77,12 +77,14 @@ signals:
 private:
     struct Figures {
         std::optional<double> accuracy;
+        std::optional<double> quality() const; ///< more is better
         std::optional<double> loss;
         QList<float> curve;
     };
     void take(RunRecord record);
     void drop(RunId run);
     const Figures& figures(RunId run) const;
+    QString bestText(const Figures& figures) const;
     QVariant display(const RunRecord& record, int column) const;
     QVariant sortValue(const RunRecord& record, int column) const;
 

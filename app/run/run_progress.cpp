@@ -96,6 +96,8 @@ void ProgressMeter::take(const spec::Event& event, std::int64_t timeNs) {
 }
 
 void ProgressMeter::takeValue(std::string_view metric, double value) {
+    if (metric.starts_with("val_"))
+        m_progress.validated[std::string(metric)] = value;
     if (metric == spec::metric::kTrainLoss)
         m_progress.trainLoss = value;
     else if (metric == spec::metric::kSamplesPerSecond)

@@ -6,6 +6,7 @@
 // same as events that come live.
 #pragma once
 
+#include "app/run/run_quality.h"
 #include "app/store/run_record.h"
 #include "engine/spec/event.h"
 
@@ -30,6 +31,7 @@ struct RunProgress {
     std::optional<double> trainLoss;
     std::optional<double> validationLoss;
     std::optional<double> validationAccuracy;
+    MetricValues validated; ///< all metrics of the last validation, by name
     std::optional<double> samplesPerSecond;
     std::optional<double> secondsLeft;
 

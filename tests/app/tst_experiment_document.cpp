@@ -99,6 +99,9 @@ private slots:
     void asksAgainForChangedFiles();
     void changingTheOptimizerKeepsWhatWasChosen();
     void invalidLayerDoesNotHideShapesBefore();
+    void theLossFollowsTheData();
+    void textNeedsAnEmbedding();
+    void choicesAreSaidInWords();
 };
 
 void ExperimentDocumentTest::startsWithNothing() {
@@ -133,6 +136,9 @@ void ExperimentDocumentTest::valuesByPath() {
         {"model.layers[0].out_channels", std::int64_t{8}},
         {"model.layers[0].kernel", std::vector<std::int64_t>{3, 5}},
         {"model.layers[0].bias", false},
+        {"model.layers[3].from", std::string("relu1")},
+        {"model.loss.type", std::string("huber")},
+        {"model.loss.delta", 0.5},
         {"training.batch", std::int64_t{64}},
         {"training.epochs", std::int64_t{2}},
         {"training.max_steps", std::int64_t{100}},
@@ -413,7 +419,7 @@ void ExperimentDocumentTest::flattenCuresADenseAfterAPicture() {
 
     // The other way round: a convolution behind the flatten.
     document.edit(QStringLiteral("add"),
-                  [](auto& e) { insertLayer(e.model, 3, makeLayer(e.model, "conv2d", 3, 0)); });
+                  [](auto& e) { insertLayer(e.model, 3, makeLayer(e.model, "conv2d", 3)); });
     QCOMPARE(document.problems().size(), std::size_t{1});
     const auto back = document.cures(document.problems().front());
     QCOMPARE(labels(back), QStringList{QStringLiteral("Move before flatten1")});
@@ -568,6 +574,70 @@ void ExperimentDocumentTest::invalidLayerDoesNotHideShapesBefore() {
     e.model.layers[3].values.clear(); // a required value is missing
     document.openExperiment(e);
     QCOMPARE(document.problems().size(), std::size_t{1});
+}
+
+void ExperimentDocumentTest::theLossFollowsTheData() {
+    ExperimentDocument document;
+    document.openExperiment(smallNet());
+    DataFacts facts = pictures(1000, {1, 28, 28}, 0);
+    facts.training.numbers = 2;
+    document.setDataFacts(document.dataQuestion(), facts);
+    QCOMPARE(document.problems().size(), std::size_t{1});
+    QCOMPARE(document.problems().front().where, std::string("model.loss"));
+    std::vector<Cure> cures = document.cures(document.problems().front());
+    QCOMPARE(labels(cures), QStringList{QStringLiteral("Use the mean squared error")});
+    document.apply(cures.front());
+    QCOMPARE(document.experiment().model.loss.type, std::string("mse"));
+    cures = document.cures(document.problems().front());
+    QCOMPARE(labels(cures), QStringList{QStringLiteral("Give dense 2 outputs")});
+    document.apply(cures.front());
+    QVERIFY(document.problems().empty());
+    QCOMPARE(document.dataQuestion().modelClasses, 10); // of the question that was answered
+    document.inspectAgain();
+    QCOMPARE(document.dataQuestion().modelClasses, 0); // numbers are no classes
+}
+
+void ExperimentDocumentTest::textNeedsAnEmbedding() {
+    spec::Experiment e = smallNet();
+    e.model.inputShape = {16};
+    e.model.layers = {layer("relu", "relu"),
+                      layer("out", "linear", {{"out_features", std::int64_t{65}}})};
+    ExperimentDocument document;
+    document.openExperiment(e);
+    DataFacts facts = pictures(1000, {16}, 65);
+    facts.training.vocabulary = 65;
+    document.setDataFacts(document.dataQuestion(), facts);
+    std::vector<Cure> cures = document.cures(document.problems().front());
+    QCOMPARE(labels(cures), QStringList{QStringLiteral("Insert an embedding")});
+    document.apply(cures.front());
+    QCOMPARE(whole(document, "model.layers[0].vocabulary"), 65);
+    QVERIFY2(document.problems().empty(),
+             qPrintable(QString::fromStdString(document.problems().empty()
+                                                   ? std::string()
+                                                   : document.problems().front().what.text())));
+    document.setValue("model.layers[0].vocabulary", std::int64_t{60});
+    cures = document.cures(document.problems().front());
+    QCOMPARE(labels(cures), QStringList{QStringLiteral("Set it to 65")});
+}
+
+void ExperimentDocumentTest::choicesAreSaidInWords() {
+    // A layer, a schedule and a shape of a curve are all called "linear" in files.
+    QCOMPARE(choiceText(typeField("training.schedule.type", spec::Kind::Schedule), "linear"),
+             QStringLiteral("Linear"));
+    EditorField plain;
+    QCOMPARE(choiceText(plain, "linear"), QStringLiteral("Linear"));
+    QCOMPARE(choiceText(plain, "shared_memory"), QStringLiteral("Shared memory"));
+    QCOMPARE(choiceText(plain, "gelu"), QStringLiteral("GELU")); // an activation
+    plain.choicesAreNames = true;
+    plain.emptyWord = "its own";
+    QCOMPARE(choiceText(plain, "my_layer"), QStringLiteral("my_layer"));
+    QCOMPARE(choiceText(plain, ""), QStringLiteral("its own"));
+    const spec::Experiment e = smallNet();
+    QCOMPARE(fieldLabel(e, "model.loss.type"), QStringLiteral("loss"));
+    QCOMPARE(fieldLabel(e, "model.layers[1].from"), QStringLiteral("Inputs of relu1"));
+    QCOMPARE(fieldLabel(e, "data.format"), QStringLiteral("data format"));
+    QCOMPARE(fieldLabel(e, "data.validation.labels"), QStringLiteral("data files"));
+    QCOMPARE(fieldLabel(e, "data.validation.fraction"), QStringLiteral("Share held back"));
 }
 
 QTEST_GUILESS_MAIN(ExperimentDocumentTest)

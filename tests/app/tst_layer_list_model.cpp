@@ -61,6 +61,8 @@ private slots:
     void duplicatesAndRenames();
     void removedLayersAreSteppedOver();
     void namedInputsFollow();
+    void branchesStayWhole();
+    void joinsTakeWhatFits();
     void dragsAndDrops();
     void onlyTheChangedRowsAreTold();
     void survivesRandomEdits();
@@ -239,6 +241,75 @@ void LayerListModelTest::namedInputsFollow() {
     QCOMPARE(m_document->experiment().model.layers[4].from, std::vector<std::string>{"bee"});
     m_model->removeLayer(3);
     QCOMPARE(m_document->experiment().model.layers[3].from, std::vector<std::string>{"a"});
+}
+
+void LayerListModelTest::branchesStayWhole() {
+    // conv1 -> relu1 -> conv2 -> add(conv2, relu1) -> flatten
+    const auto open = [this] {
+        spec::Experiment e =
+            experimentOf({conv("conv1", 4), layer("relu1", "relu"), conv("conv2", 4),
+                          layer("add1", "add"), layer("f", "flatten")});
+        e.model.layers[0].values["padding"] = std::int64_t{1};
+        e.model.layers[2].values["padding"] = std::int64_t{1};
+        e.model.layers[3].from = {"conv2", "relu1"};
+        m_document->openExperiment(e);
+    };
+    const auto from = [this](std::size_t index) {
+        return m_document->experiment().model.layers[index].from;
+    };
+    using Names = std::vector<std::string>;
+    open();
+    QCOMPARE(text(4, LayerListModel::InputsRole), QStringLiteral("conv2, relu1"));
+    QCOMPARE(m_model->index(4).data(LayerListModel::SourceRowsRole).value<QList<int>>(),
+             (QList<int>{3, 2}));
+    QCOMPARE(text(4, LayerListModel::InputShapeRole), QStringLiteral("4 × 28 × 28"));
+    QVERIFY(text(4, Qt::DisplayRole).contains(u"from conv2, relu1"));
+    QCOMPARE(text(5, LayerListModel::InputsRole), QString());
+    // What is put before a join comes between it and the layer before.
+    m_model->insertAfter(3, "batch_norm");
+    QCOMPARE(from(4), (Names{"batch_norm1", "relu1"}));
+    QVERIFY(!m_model->index(4).data(LayerListModel::ProblemRole).toString().contains(u"uses"));
+    m_model->removeLayer(4);
+    QCOMPARE(from(3), (Names{"conv2", "relu1"}));
+    m_model->renameLayer(2, QStringLiteral("act"));
+    QCOMPARE(from(3), (Names{"conv2", "act"}));
+    // A layer that moves away leaves no hole.
+    m_model->moveLayer(3, -1);
+    QCOMPARE(ids(*m_document), QStringLiteral("conv1 conv2 act add1 f"));
+    QCOMPARE(from(3), Names{}); // nothing is left to go around
+    open();
+    m_model->removeLayer(3); // both branches are the same then: named once
+    QCOMPARE(from(2), Names{});
+    QCOMPARE(text(3, LayerListModel::ProblemRole),
+             QStringLiteral("add1 joins two or more inputs; one is given."));
+    const auto cures = m_document->cures(m_document->problems().back());
+    QVERIFY(!cures.empty());
+    QCOMPARE(cures.back().label, QStringLiteral("Remove add1"));
+    open();
+    m_model->duplicateLayer(4);
+    QCOMPARE(from(4), (Names{"add1", "relu1"}));
+    // A branch that begins elsewhere hands its source on when its first layer goes.
+    spec::Experiment e = experimentOf({layer("a", "relu"), layer("b", "relu"), layer("c", "relu"),
+                                       layer("d", "relu"), layer("s", "add")});
+    e.model.layers[2].from = {"a"};
+    e.model.layers[4].from = {"d", "b"};
+    m_document->openExperiment(e);
+    m_model->removeLayer(3);
+    QCOMPARE(ids(*m_document), QStringLiteral("a b d s"));
+    QCOMPARE(from(2), Names{"a"});
+}
+
+void LayerListModelTest::joinsTakeWhatFits() {
+    m_model->insertAfter(2, "add");
+    const auto from = [this](std::size_t index) {
+        return m_document->experiment().model.layers[index].from;
+    };
+    QCOMPARE(from(2), (std::vector<std::string>{"relu1", "conv1"}));
+    m_model->insertAfter(0, "concat"); // nothing but the input is there yet
+    QVERIFY(from(0).empty());
+    QCOMPARE(text(1, LayerListModel::ProblemRole),
+             QStringLiteral("concat1 joins two or more inputs; one is given."));
+    QVERIFY(!joinsBranches("linear"));
 }
 
 void LayerListModelTest::dragsAndDrops() {

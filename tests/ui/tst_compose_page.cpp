@@ -5,6 +5,9 @@
 // comes back from the file as it was.
 #include "app/models/device_model.h"
 #include "app/models/experiment_document.h"
+#include "app/models/experiment_path.h"
+#include "app/models/message_text.h"
+#include "engine/spec/catalogue.h"
 #include "engine/spec/experiment_json.h"
 #include "ui/compose/class_balance.h"
 #include "ui/compose/compose_page.h"
@@ -12,6 +15,7 @@
 #include "ui/compose/data_tab.h"
 #include "ui/compose/file_field.h"
 #include "ui/compose/form_field.h"
+#include "ui/compose/inputs_field.h"
 #include "ui/compose/layer_inspector.h"
 #include "ui/compose/layer_palette.h"
 #include "ui/compose/layer_view.h"
@@ -41,8 +45,10 @@
 #include <QDragEnterEvent>
 #include <QFile>
 #include <QFileDialog>
+#include <QLabel>
 #include <QLayout>
 #include <QLineEdit>
+#include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
 #include <QPushButton>
@@ -100,6 +106,27 @@ void type(QWidget* input, const QString& text) {
     QTest::keyClicks(line, text);
 }
 
+/// Arrow keys to the choice with this text.
+void chooseByKeys(FormField* field, const QString& text) {
+    QVERIFY(field);
+    auto* box = qobject_cast<QComboBox*>(field->input());
+    QVERIFY(box);
+    const int target = box->findText(text);
+    QVERIFY2(target >= 0, qPrintable(text));
+    field->focusInput();
+    QCOMPARE(QApplication::focusWidget(), box);
+    while (box->currentIndex() != target)
+        QTest::keyClick(box, box->currentIndex() < target ? Qt::Key_Down : Qt::Key_Up);
+}
+
+/// The action of the open menu whose text starts so.
+QAction* menuAction(QMenu* menu, const QString& text) {
+    for (QAction* action : menu->actions())
+        if (action->text().startsWith(text))
+            return action;
+    return nullptr;
+}
+
 bool hasColor(const QImage& image, const QColor& color) {
     for (int y = 0; y < image.height(); ++y)
         for (int x = 0; x < image.width(); ++x)
@@ -139,6 +166,13 @@ private slots:
     void filesAreBrowsed();
     void optimizerBringsItsFields();
     void earlyStoppingBringsItsFields();
+    void theLossIsChosen();
+    void aShapeIsTyped();
+    void weightsAreShared();
+    void aSkipIsDrawnByKeys();
+    void inputsAreChecked();
+    void everyFormatHasItsFiles();
+    void factsOfNumbersAndOfText();
     void planFollowsTheRanks();
     void pricesSayWhatTheyAssume();
     void narrowWindowsFit();
@@ -784,6 +818,244 @@ void ComposePageTest::earlyStoppingBringsItsFields() {
     QCOMPARE(fits->note(), QString());
     type(fits->input(), QStringLiteral("64"));
     QCOMPARE(fits->note(), QStringLiteral("rate × 2 = 0.002"));
+}
+
+void ComposePageTest::theLossIsChosen() {
+    openCnn();
+    view()->choose(view()->model()->rowCount() - 1);
+    LayerInspector* inspector = m_page->modelTab()->inspector();
+    FormField* smoothing = findField(inspector, "model.loss.label_smoothing");
+    QVERIFY(smoothing);
+    type(smoothing->input(), QStringLiteral("0.1"));
+    QVERIFY(m_document->value("model.loss.label_smoothing") == spec::Value(0.1));
+    QVERIFY(m_document->problems().empty());
+    // The pictures have classes: numbers cannot be predicted of them.
+    FormField* types = findField(inspector, "model.loss.type");
+    chooseByKeys(types, QStringLiteral("Huber"));
+    QCOMPARE(m_document->experiment().model.loss.type, std::string("huber"));
+    QVERIFY(findField(inspector, "model.loss.delta"));
+    QTRY_VERIFY(!findField(inspector, "model.loss.label_smoothing"));
+    QCOMPARE(QApplication::focusWidget(),
+             types->input()); // what is chosen with keys stays in reach
+    QCOMPARE(cell(view()->chosenRow(), LayerListModel::ArgumentsRole),
+             QStringLiteral("10 numbers"));
+    QPushButton* cure = button(inspector, QStringLiteral("Use cross-entropy"));
+    QVERIFY(cure);
+    // The problem leads here from another page.
+    clickTab(Section::Training);
+    QTest::keyClick(m_page.get(), Qt::Key_F8);
+    QCOMPARE(m_page->section(), Section::Model);
+    QCOMPARE(QApplication::focusWidget(), findField(inspector, "model.loss.type")->input());
+    QTest::mouseClick(cure, Qt::LeftButton);
+    QVERIFY(m_document->problems().empty());
+    QCOMPARE(m_document->experiment().model.loss.type, std::string("cross_entropy"));
+    m_document->undo();
+    QCOMPARE(m_document->experiment().model.loss.type, std::string("huber"));
+    QVERIFY(findField(inspector, "model.loss.delta"));
+}
+
+void ComposePageTest::aShapeIsTyped() {
+    openCnn();
+    view()->choose(1);
+    view()->addLayer(QStringLiteral("reshape"));
+    QCOMPARE(cell(2, LayerListModel::ArgumentsRole), QStringLiteral("32 × 28 × 28"));
+    FormField* shape = inspected("shape");
+    auto* line = qobject_cast<QLineEdit*>(shape->input());
+    QVERIFY(line);
+    QCOMPARE(line->text(), QStringLiteral("32, 28, 28"));
+    type(line, QStringLiteral("32, 14, 56"));
+    QCOMPARE(cell(2, LayerListModel::OutputShapeRole), QStringLiteral("32 × 14 × 56"));
+    type(line, QStringLiteral("32, x"));
+    QVERIFY(!shape->problem().isEmpty());
+    QVERIFY(line->property("invalid").toBool());
+    QCOMPARE(line->text(), QStringLiteral("32, x")); // kept as typed, and not taken
+    type(line, QStringLiteral("7 × 64 × 56"));
+    QVERIFY(shape->problem().isEmpty());
+    QVERIFY(m_document->value("model.layers[1].shape") ==
+            spec::Value(std::vector<std::int64_t>{7, 64, 56}));
+    type(line, QStringLiteral("7, 7"));
+    QVERIFY2(shape->problem().contains(u"49"), qPrintable(shape->problem())); // elements
+}
+
+void ComposePageTest::weightsAreShared() {
+    openCnn();
+    view()->choose(view()->model()->rowCount() - 2);
+    view()->addLayer(QStringLiteral("linear"));
+    const QString id = cell(view()->chosenRow(), LayerListModel::IdRole);
+    FormField* tied = inspected("tied_to");
+    chooseByKeys(tied, QStringLiteral("dense"));
+    QVERIFY(m_document->value(app::layerPath(view()->chosenRow() - 1, "tied_to")) ==
+            spec::Value(std::string("dense")));
+    // The name follows when that layer is renamed, and goes when it is removed.
+    const int dense = view()->chosenRow() - 1;
+    QVERIFY(!tied->problem().isEmpty()); // the shapes differ
+    view()->choose(dense);
+    while (cell(view()->chosenRow(), LayerListModel::IdRole) != QStringLiteral("dense"))
+        view()->choose(view()->chosenRow() - 1);
+    QLineEdit* name = m_page->modelTab()->inspector()->nameField();
+    type(name, QStringLiteral("words"));
+    QTest::keyClick(name, Qt::Key_Return);
+    const auto tiedTo = [&] {
+        for (const spec::LayerSpec& layer : m_document->experiment().model.layers)
+            if (QString::fromStdString(layer.id) == id)
+                return layer.values.contains("tied_to")
+                           ? std::get<std::string>(layer.values.at("tied_to"))
+                           : std::string("none");
+        return std::string("gone");
+    };
+    QCOMPARE(tiedTo(), std::string("words"));
+    view()->removeChosen();
+    QCOMPARE(tiedTo(), std::string("none"));
+}
+
+void ComposePageTest::aSkipIsDrawnByKeys() {
+    openCnn();
+    view()->choose(2); // relu1
+    QTest::keyClick(view(), Qt::Key_D, Qt::ControlModifier);
+    view()->addLayer(QStringLiteral("add"));
+    QCOMPARE(view()->chosenRow(), 4);
+    const auto from = [this] {
+        return m_document->experiment().model.layers[3].from;
+    };
+    // It joins what fits: the two activations.
+    QCOMPARE(from(), (std::vector<std::string>{"relu4", "relu1"}));
+    QVERIFY(m_document->problems().empty());
+    QCOMPARE(cell(4, LayerListModel::InputsRole), QStringLiteral("relu4, relu1"));
+    InputsField* inputs = m_page->modelTab()->inspector()->inputsField();
+    QVERIFY(inputs);
+    QCOMPARE(inputs->button()->text(), QStringLiteral("relu4, relu1"));
+    // Space opens the menu, arrows and Space check; it stays open.
+    inputs->button()->setFocus(Qt::TabFocusReason);
+    QTest::keyClick(inputs->button(), Qt::Key_Space);
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    QVERIFY(menu);
+    QVERIFY(menuAction(menu, QStringLiteral("relu1"))->isChecked());
+    QTest::keyClick(menu, Qt::Key_Down); // relu1
+    QTest::keyClick(menu, Qt::Key_Space);
+    QCOMPARE(from(), std::vector<std::string>{}); // only the layer before
+    QVERIFY(menu->isVisible());
+    QVERIFY2(inputs->problem().contains(u"two or more"), qPrintable(inputs->problem()));
+    QTest::keyClick(menu, Qt::Key_Down); // conv1
+    QTest::keyClick(menu, Qt::Key_Space);
+    QTest::keyClick(menu, Qt::Key_Escape);
+    QCOMPARE(from(), (std::vector<std::string>{"relu4", "conv1"}));
+    QVERIFY(m_document->problems().empty());
+    m_document->undo();
+    m_document->undo();
+    QCOMPARE(from(), (std::vector<std::string>{"relu4", "relu1"}));
+    QCOMPARE(inputs->button()->text(), QStringLiteral("relu4, relu1"));
+    // The way around is drawn beside the nodes.
+    const QRect node = view()->visualRect(view()->model()->index(4, 0));
+    const QImage with = view()->viewport()->grab().toImage();
+    m_document->setValue("model.layers[3].from", std::string("relu4, input"));
+    QVERIFY(with != view()->viewport()->grab().toImage());
+    QVERIFY(node.isValid());
+}
+
+void ComposePageTest::inputsAreChecked() {
+    openCnn();
+    view()->choose(3); // pool1
+    InputsField* inputs = m_page->modelTab()->inspector()->inputsField();
+    QCOMPARE(inputs->button()->text(), QStringLiteral("the layer before"));
+    QTest::mouseClick(inputs->button(), Qt::LeftButton);
+    auto* menu = qobject_cast<QMenu*>(QApplication::activePopupWidget());
+    QVERIFY(menu);
+    QVERIFY(menuAction(menu, QStringLiteral("the layer before: relu1"))->isChecked());
+    QTest::mouseClick(menu, Qt::LeftButton, {},
+                      menu->actionGeometry(menuAction(menu, QStringLiteral("conv1"))).center());
+    QVERIFY(!menu->isVisible()); // one of them, so that is all
+    QVERIFY(m_document->value("model.layers[2].from") == spec::Value(std::string("conv1")));
+    QCOMPARE(inputs->button()->text(), QStringLiteral("conv1"));
+    // Now nothing uses the activation: the problem says so and offers to remove it.
+    QCOMPARE(m_document->problems().size(), std::size_t{1});
+    QPushButton* cure = button(m_page->strip(), QStringLiteral("Remove relu1"));
+    QVERIFY(cure);
+    QTest::mouseClick(cure, Qt::LeftButton);
+    QVERIFY(m_document->problems().empty());
+    QVERIFY(m_document->value("model.layers[1].from") == spec::Value(std::string()));
+    // A name that is not there leads to the field.
+    m_document->setValue("model.layers[1].from", std::string("nowhere"));
+    QTest::keyClick(m_page.get(), Qt::Key_F8);
+    inputs = m_page->modelTab()->inspector()->inputsField();
+    QCOMPARE(QApplication::focusWidget(), inputs->button());
+    QVERIFY(inputs->problem().contains(u"nowhere"));
+    QPushButton* before = button(inputs, QStringLiteral("Take the layer before"));
+    QVERIFY(before);
+    QTest::mouseClick(before, Qt::LeftButton);
+    QVERIFY(m_document->problems().empty());
+}
+
+void ComposePageTest::everyFormatHasItsFiles() {
+    openCnn();
+    clickTab(Section::Data);
+    DataTab* tab = m_page->dataTab();
+    for (const spec::TypeInfo& format : spec::catalogue()) {
+        if (format.kind != spec::Kind::DataFormat)
+            continue;
+        const spec::FileSet before = m_document->experiment().data.train;
+        const std::string formatBefore = m_document->experiment().data.format;
+        chooseByKeys(findField(tab, "data.format"), app::catalogueText(format.label));
+        QCOMPARE(m_document->experiment().data.format, format.type);
+        for (const spec::FileRole& role : format.roles) {
+            FileField* file = tab->fileField("data.train." + role.name);
+            QVERIFY2(file && file->isVisibleTo(tab), role.name.c_str());
+            QFileDialog* dialog = file->browse();
+            QCOMPARE(dialog->fileMode() == QFileDialog::Directory, role.folder);
+            dialog->reject();
+        }
+        for (const spec::FieldInfo& field : format.fields)
+            QVERIFY2(findField(tab, "data." + field.name), field.name.c_str());
+        const spec::TypeInfo* augment =
+            spec::findType(spec::Kind::Augmentation, spec::kPictureAugmentation);
+        for (const spec::FieldInfo& field : augment->fields)
+            QCOMPARE(findField(tab, "data.augment." + field.name) != nullptr, format.pictures);
+        // Files of a role that both have stay, others go.
+        for (const auto& [role, file] : m_document->experiment().data.train)
+            QVERIFY(file.empty() || before.at(role) == file);
+        if (format.type != formatBefore) {
+            m_document->undo();
+            QVERIFY(m_document->experiment().data.train == before);
+            m_document->redo();
+        }
+    }
+}
+
+void ComposePageTest::factsOfNumbersAndOfText() {
+    openCnn();
+    clickTab(Section::Data);
+    DataTab* tab = m_page->dataTab();
+    app::DataFacts houses;
+    houses.training.samples = 400;
+    houses.training.sampleShape = {8};
+    houses.training.numbers = 2;
+    houses.training.notes = {{"Line %1 has no number and was left out.", {"17"}}};
+    m_document->setDataFacts(m_document->dataQuestion(), houses);
+    FigureCell* targets = figure(tab, QStringLiteral("Numbers to predict"));
+    QVERIFY(targets && targets->isVisible());
+    QCOMPARE(targets->figure(), QStringLiteral("2"));
+    QVERIFY(!tab->findChild<ClassBalance*>()->isVisible());
+    QVERIFY(!figure(tab, QStringLiteral("Vocabulary"))->isVisible());
+    const auto says = [tab](const QString& text) {
+        for (QLabel* label : seen<QLabel>(tab))
+            if (label->text().contains(text))
+                return true;
+        return false;
+    };
+    QVERIFY(says(QStringLiteral("Line 17 has no number and was left out.")));
+    app::DataFacts text;
+    text.training.samples = 1000;
+    text.training.sampleShape = {64};
+    text.training.vocabulary = text.training.classes = 65;
+    m_document->setDataFacts(m_document->dataQuestion(), text);
+    QCOMPARE(figure(tab, QStringLiteral("Vocabulary"))->figure(), QStringLiteral("65"));
+    QVERIFY(!figure(tab, QStringLiteral("Classes"))->isVisible());
+    QVERIFY(!says(QStringLiteral("left out")));
+    app::DataFacts pets = fashion();
+    pets.training.classCounts = {7, 5};
+    pets.training.classNames = {"cat", "dog"};
+    m_document->setDataFacts(m_document->dataQuestion(), pets);
+    QCOMPARE(tab->findChild<ClassBalance*>()->sentence(),
+             QStringLiteral("From 5 training samples (class dog) to 7 (class cat)."));
 }
 
 void ComposePageTest::planFollowsTheRanks() {

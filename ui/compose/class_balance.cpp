@@ -17,6 +17,9 @@ namespace {
 
 constexpr int kRowHeight = 26;
 constexpr int kBarMost = 360;
+constexpr int kNameMost = 160;
+/// What more classes there are is told by the sentence only.
+constexpr std::size_t kRowsMost = 10000;
 
 std::int64_t countOf(const std::vector<std::int64_t>& counts, int row) {
     const auto index = static_cast<std::size_t>(row);
@@ -37,9 +40,11 @@ ClassBalance::ClassBalance(const Theme& theme, QWidget* parent) : QWidget(parent
 }
 
 void ClassBalance::setCounts(const std::vector<std::int64_t>& training,
-                             const std::vector<std::int64_t>& validation) {
+                             const std::vector<std::int64_t>& validation,
+                             const std::vector<std::string>& names) {
     m_training = training;
     m_validation = validation;
+    m_names = names;
     setAccessibleName(tr("Samples of each class"));
     setAccessibleDescription(sentence());
     updateGeometry();
@@ -53,8 +58,17 @@ QString ClassBalance::sentence() const {
     if (*least == *most)
         return tr("Balanced: each class has %1 training samples.").arg(formatCount(*least));
     return tr("From %1 training samples (class %2) to %3 (class %4).")
-        .arg(formatCount(*least), formatCount(least - m_training.begin()), formatCount(*most),
-             formatCount(most - m_training.begin()));
+        .arg(formatCount(*least), nameOf(static_cast<std::size_t>(least - m_training.begin())),
+             formatCount(*most), nameOf(static_cast<std::size_t>(most - m_training.begin())));
+}
+
+QString ClassBalance::nameOf(std::size_t row) const {
+    return row < m_names.size() ? QString::fromStdString(m_names[row]).simplified()
+                                : formatCount(static_cast<qint64>(row));
+}
+
+int ClassBalance::rows() const {
+    return static_cast<int>(std::min(std::max(m_training.size(), m_validation.size()), kRowsMost));
 }
 
 std::int64_t ClassBalance::largest() const {
@@ -70,8 +84,7 @@ int ClassBalance::rowHeight() const {
 }
 
 QSize ClassBalance::sizeHint() const {
-    const auto rows = static_cast<int>(std::max(m_training.size(), m_validation.size()));
-    return {m_theme.px(480), (rows + 1) * rowHeight()};
+    return {m_theme.px(480), (rows() + 1) * rowHeight()};
 }
 
 QSize ClassBalance::minimumSizeHint() const {
@@ -88,6 +101,10 @@ ClassBalance::Columns ClassBalance::columns() const {
     Columns c;
     const int gap = m_theme.px(space::kL);
     c.label = widest(tr("Class"), static_cast<std::int64_t>(m_training.size()));
+    const QFontMetrics body(m_theme.font(TypeStyle::Body));
+    for (int row = 0; row < std::min(rows(), static_cast<int>(m_names.size())); ++row)
+        c.label = std::max(c.label, body.horizontalAdvance(nameOf(static_cast<std::size_t>(row))));
+    c.label = std::min(c.label, m_theme.px(kNameMost));
     c.trainingWidth = widest(tr("Training"), largest());
     c.validationWidth = m_validation.empty() ? 0 : widest(tr("Validation"), largest());
     const int counts = c.trainingWidth + gap + (m_validation.empty() ? 0 : c.validationWidth + gap);
@@ -104,17 +121,17 @@ void ClassBalance::paintEvent(QPaintEvent* event) {
     const int line = rowHeight();
     painter.setFont(m_theme.font(TypeStyle::Caption));
     painter.setPen(m_theme.color(Color::Text3));
-    const auto head = [&](int left, int width, const QString& text) {
-        painter.drawText(QRect(left, 0, width, line), Qt::AlignRight | Qt::AlignVCenter, text);
+    const auto head = [&](int left, int width, const QString& text,
+                          Qt::Alignment side = Qt::AlignRight) {
+        painter.drawText(QRect(left, 0, width, line), side | Qt::AlignVCenter, text);
     };
-    head(0, c.label, tr("Class"));
+    head(0, c.label, tr("Class"), m_names.empty() ? Qt::AlignRight : Qt::AlignLeft);
     head(c.training, c.trainingWidth, tr("Training"));
     if (!m_validation.empty())
         head(c.validation, c.validationWidth, tr("Validation"));
     // Only the rows that are seen: there may be thousands.
-    const int rows = static_cast<int>(std::max(m_training.size(), m_validation.size()));
     const int first = std::max(0, event->rect().top() / line - 1);
-    const int last = std::min(rows - 1, event->rect().bottom() / line);
+    const int last = std::min(rows() - 1, event->rect().bottom() / line);
     for (int row = first; row <= last; ++row)
         paintRow(painter, c, row);
 }
@@ -130,7 +147,17 @@ void ClassBalance::paintRow(QPainter& painter, const Columns& c, int row) const 
         numbers.draw(painter, QRectF(left, rect.top(), width, line),
                      Qt::AlignRight | Qt::AlignVCenter, formatCount(value));
     };
-    number(0, c.label, row, Color::Text2);
+    if (m_names.empty()) {
+        number(0, c.label, row, Color::Text2);
+    } else {
+        const QFont& font = m_theme.font(TypeStyle::Body);
+        painter.setFont(font);
+        painter.setPen(m_theme.color(Color::Text2));
+        painter.drawText(QRect(0, rect.top(), c.label, line),
+                         Qt::AlignLeft | Qt::AlignVCenter | Qt::TextSingleLine,
+                         QFontMetrics(font).elidedText(nameOf(static_cast<std::size_t>(row)),
+                                                       Qt::ElideMiddle, c.label));
+    }
     number(c.training, c.trainingWidth, training, training > 0 ? Color::Text : Color::Text3);
     if (!m_validation.empty())
         number(c.validation, c.validationWidth, validation, Color::Text2);

@@ -7,6 +7,7 @@
 #include <QWidget>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace trainyard::ui {
@@ -18,9 +19,10 @@ class ClassBalance : public QWidget {
 public:
     explicit ClassBalance(const Theme& theme, QWidget* parent = nullptr);
 
-    /// `validation` may be empty.
+    /// `validation` may be empty; so may `names`: classes are numbers then.
     void setCounts(const std::vector<std::int64_t>& training,
-                   const std::vector<std::int64_t>& validation);
+                   const std::vector<std::int64_t>& validation,
+                   const std::vector<std::string>& names = {});
     /// "Each class has 6,000 samples.", or how far apart they are.
     QString sentence() const;
 
@@ -36,10 +38,13 @@ private:
     void paintRow(QPainter& painter, const Columns& columns, int row) const;
     std::int64_t largest() const;
     int rowHeight() const;
+    int rows() const;
+    QString nameOf(std::size_t row) const;
 
     const Theme& m_theme;
     std::vector<std::int64_t> m_training;
     std::vector<std::int64_t> m_validation;
+    std::vector<std::string> m_names;
 };
 
 } // namespace trainyard::ui

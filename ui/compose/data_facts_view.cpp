@@ -19,13 +19,23 @@
 #include <QStackedWidget>
 #include <QVBoxLayout>
 
+#include <algorithm>
+
 namespace trainyard::ui {
 
 using DataState = app::ExperimentDocument::DataState;
 
 namespace {
 
+/// Columns of a table are too many to be named one by one.
+constexpr std::size_t kMostChannels = 4;
+
 QString perChannel(const std::vector<double>& values) {
+    if (values.size() > kMostChannels) {
+        const auto [least, most] = std::minmax_element(values.begin(), values.end());
+        return DataFactsView::tr("%1 to %2")
+            .arg(formatSignificant(*least, 3), formatSignificant(*most, 3));
+    }
     QStringList words;
     for (const double value : values)
         words << formatSignificant(value, 3);
@@ -48,7 +58,7 @@ DataFactsView::DataFactsView(const Theme& theme, app::ExperimentDocument& docume
 }
 
 QWidget* DataFactsView::makeState() {
-    m_state = new EmptyState(m_theme, QStringLiteral("image"), m_stack);
+    m_state = new EmptyState(m_theme, QStringLiteral("file"), m_stack);
     m_stateButton = m_state->setButton(tr("Look again"));
     connect(m_stateButton, &QPushButton::clicked, this, [this] {
         if (m_document.dataState() == DataState::Unknown)
@@ -65,10 +75,11 @@ QHBoxLayout* DataFactsView::makeFigures() {
     m_samples = new FigureCell(m_theme, tr("Training samples"));
     m_held = new FigureCell(m_theme, tr("Validation samples"));
     m_shape = new FigureCell(m_theme, tr("One sample"));
-    m_classes = new FigureCell(m_theme, tr("Classes"));
-    for (FigureCell* cell : {m_samples, m_held, m_shape, m_classes})
+    m_vocabulary = new FigureCell(m_theme, tr("Vocabulary"));
+    m_targets = new FigureCell(m_theme, tr("Classes"));
+    for (FigureCell* cell : {m_samples, m_held, m_shape, m_vocabulary, m_targets})
         figures->addWidget(cell);
-    m_classes->setSeparator(false);
+    m_targets->setSeparator(false);
     figures->addStretch(1);
     QPushButton* again =
         makeButton(m_theme, ButtonKind::Quiet, tr("Look again"), QStringLiteral("refresh"));
@@ -91,11 +102,24 @@ QWidget* DataFactsView::makeFacts() {
     const int side = m_theme.px(space::kL);
     rows->setContentsMargins(side, side, side, side);
     rows->setSpacing(m_theme.px(space::kXs));
-    auto* title = new TextLabel(m_theme, TypeStyle::Strong, Color::Text);
-    title->setText(tr("Samples of each class"));
+    const auto addTitle = [this](QVBoxLayout* layout, const QString& text) {
+        auto* title = new TextLabel(m_theme, TypeStyle::Strong, Color::Text);
+        title->setText(text);
+        layout->addWidget(title);
+        return title;
+    };
+    m_notes = new QWidget;
+    auto* notes = new QVBoxLayout(m_notes);
+    notes->setContentsMargins(0, 0, 0, m_theme.px(space::kL));
+    notes->setSpacing(m_theme.px(space::kXs));
+    addTitle(notes, tr("What the reader noticed"));
+    m_noteRows = new QVBoxLayout;
+    m_noteRows->setSpacing(m_theme.px(space::kXs));
+    notes->addLayout(m_noteRows);
+    rows->addWidget(m_notes);
+    m_balanceTitle = addTitle(rows, tr("Samples of each class"));
     m_balanceText = new TextLabel(m_theme, TypeStyle::Small, Color::Text3);
     m_balance = new ClassBalance(m_theme);
-    rows->addWidget(title);
     rows->addWidget(m_balanceText);
     rows->addWidget(m_balance);
     rows->addStretch(1);
@@ -117,8 +141,8 @@ void DataFactsView::refresh() {
     const app::DataFacts* facts = m_document.dataFacts();
     switch (m_document.dataState()) {
     case DataState::Unknown:
-        return showState(tr("No data yet"), tr("Choose the files with pictures and labels."), false,
-                         tr("Browse…"));
+        return showState(tr("No data yet"), tr("Choose the format and the files to learn from."),
+                         false, tr("Browse…"));
     case DataState::Looking:
         return showState(tr("Looking into the files"), tr("Large files take a moment."), false, {});
     case DataState::Failed:
@@ -143,17 +167,60 @@ void DataFactsView::showFacts(const app::DataFacts& facts) {
     m_held->setFigure(facts.validation ? formatCount(facts.validation->samples) : tr("none"));
     const bool split = facts.validation && m_document.experiment().data.validation.empty();
     m_held->setDetail(split ? tr("held back from the training files") : QString());
-    m_shape->setFigure(app::shapeText(facts.training.sampleShape));
+    showShape(facts.training);
+    showTargets(facts.training);
+    showNotes(facts);
+    showBalance(facts);
+}
+
+void DataFactsView::showShape(const app::PartFacts& part) {
+    m_shape->setFigure(app::shapeText(part.sampleShape));
     m_shape->setDetail(
-        facts.training.mean.empty()
+        part.mean.empty()
             ? QString()
-            : tr("mean %1, deviation %2")
-                  .arg(perChannel(facts.training.mean), perChannel(facts.training.deviation)));
-    m_classes->setFigure(formatCount(facts.training.classes));
-    m_balance->setCounts(facts.training.classCounts, facts.validation
-                                                         ? facts.validation->classCounts
-                                                         : std::vector<std::int64_t>());
+            : tr("mean %1, deviation %2").arg(perChannel(part.mean), perChannel(part.deviation)));
+}
+
+void DataFactsView::showTargets(const app::PartFacts& part) {
+    m_vocabulary->setVisible(part.vocabulary > 0);
+    m_vocabulary->setFigure(formatCount(part.vocabulary));
+    // Where the next word is predicted the classes are the words.
+    const bool words = part.vocabulary > 0 && part.classes == part.vocabulary;
+    m_vocabulary->setDetail(words ? tr("predicted one after another") : QString());
+    m_vocabulary->setSeparator(!words);
+    m_targets->setVisible(!words);
+    m_targets->setCaption(part.numbers > 0 ? tr("Numbers to predict") : tr("Classes"));
+    m_targets->setFigure(formatCount(part.numbers > 0 ? part.numbers : part.classes));
+}
+
+void DataFactsView::showNotes(const app::DataFacts& facts) {
+    QStringList notes;
+    for (const Message& note : facts.training.notes)
+        notes << app::text(note);
+    if (facts.validation)
+        for (const Message& note : facts.validation->notes)
+            if (const QString text = app::text(note); !notes.contains(text))
+                notes << tr("Validation: %1").arg(text);
+    while (QLayoutItem* item = m_noteRows->takeAt(0)) {
+        delete item->widget();
+        delete item;
+    }
+    for (const QString& note : notes)
+        m_noteRows->addWidget(
+            makeParagraph(m_theme, TypeStyle::Body, QStringLiteral("text2"), u"• " + note));
+    m_notes->setVisible(!notes.isEmpty());
+}
+
+void DataFactsView::showBalance(const app::DataFacts& facts) {
+    const bool counted = !facts.training.classCounts.empty();
+    m_balance->setCounts(facts.training.classCounts,
+                         facts.validation ? facts.validation->classCounts
+                                          : std::vector<std::int64_t>(),
+                         facts.training.classNames);
     m_balanceText->setText(m_balance->sentence());
+    m_balanceTitle->setVisible(counted);
+    m_balanceText->setVisible(counted);
+    m_balance->setVisible(counted);
 }
 
 } // namespace trainyard::ui

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a look into the data files has found: counts, shape, classes; or why that is not known.
+// What a look into the data files has found: counts, shape, classes or numbers to predict, and what
+// the reader has to say; or why that is not known.
 #pragma once
 
 #include "app/models/experiment_document.h"
@@ -11,6 +12,7 @@
 class QHBoxLayout;
 class QPushButton;
 class QStackedWidget;
+class QVBoxLayout;
 
 namespace trainyard::ui {
 
@@ -37,6 +39,10 @@ private:
     void showState(const QString& title, const QString& sentence, bool failed,
                    const QString& button);
     void showFacts(const app::DataFacts& facts);
+    void showShape(const app::PartFacts& part);
+    void showTargets(const app::PartFacts& part);
+    void showNotes(const app::DataFacts& facts);
+    void showBalance(const app::DataFacts& facts);
 
     const Theme& m_theme;
     app::ExperimentDocument& m_document;
@@ -46,7 +52,11 @@ private:
     FigureCell* m_samples = nullptr;
     FigureCell* m_held = nullptr;
     FigureCell* m_shape = nullptr;
-    FigureCell* m_classes = nullptr;
+    FigureCell* m_targets = nullptr; ///< classes, or numbers to predict
+    FigureCell* m_vocabulary = nullptr;
+    QWidget* m_notes = nullptr;
+    QVBoxLayout* m_noteRows = nullptr;
+    TextLabel* m_balanceTitle = nullptr;
     TextLabel* m_balanceText = nullptr;
     ClassBalance* m_balance = nullptr;
 };

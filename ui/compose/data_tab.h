@@ -1,19 +1,23 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tab Data: which files, and what a look into them has found.
+// The tab Data: which format and which files, and what a look into them has found. Files and values
+// are those that the catalogue lists for the format.
 #pragma once
 
 #include "app/models/experiment_document.h"
+#include "engine/spec/catalogue.h"
 
 #include <QWidget>
 
+class QLabel;
 class QVBoxLayout;
 
 namespace trainyard::ui {
 
 class FileField;
 class FormField;
+class FormGroup;
 class SegmentedControl;
 class Theme;
 
@@ -31,17 +35,29 @@ private:
     enum ValidationKind { Files, Share, None };
 
     QWidget* makeForm();
-    void addFiles(QVBoxLayout* column, const std::string& part);
+    void makeParts(QVBoxLayout* column);
+    void addFiles(QVBoxLayout* column, const std::string& part, std::vector<FileField*>& fields);
+    const spec::TypeInfo* format() const;
     ValidationKind validationNow() const;
+    spec::FileSet noFiles() const;
     void chooseValidation(int kind);
+    void followFormat();
     void refreshForm();
 
     const Theme& m_theme;
     app::ExperimentDocument& m_document;
+    QLabel* m_help = nullptr;
+    QVBoxLayout* m_trainBox = nullptr;
+    QVBoxLayout* m_validationBox = nullptr;
+    FormGroup* m_values = nullptr;
+    FormField* m_normalize = nullptr;
+    FormGroup* m_augment = nullptr;
+    QWidget* m_augmentHead = nullptr;
     std::vector<FileField*> m_trainFiles, m_validationFiles;
     SegmentedControl* m_validation = nullptr;
     FormField* m_share = nullptr;
-    spec::FileSet m_lastValidation; ///< for the way back from another kind
+    std::string m_shownFormat;
+    spec::FileSet m_lastValidation; ///< of this format, for the way back from another kind
 };
 
 } // namespace trainyard::ui

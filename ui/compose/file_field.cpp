@@ -19,27 +19,28 @@
 
 namespace trainyard::ui {
 
-FileField::FileField(const Theme& theme, app::ExperimentDocument& document, const std::string& path,
-                     const QString& label, QWidget* parent)
-    : QWidget(parent), m_theme(theme), m_document(document), m_path(path), m_label(label),
+FileField::FileField(const Theme& theme, app::ExperimentDocument& document, const std::string& part,
+                     const spec::FileRole& role, QStringList filters, QWidget* parent)
+    : QWidget(parent), m_theme(theme), m_document(document), m_path(part + "." + role.name),
+      m_label(app::catalogueText(role.label)), m_folder(role.folder), m_filters(std::move(filters)),
       m_line(new QLineEdit(this)), m_message(new FieldMessage(theme, this)) {
     auto* layout = new QGridLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setHorizontalSpacing(theme.px(space::kXs));
     layout->setVerticalSpacing(2);
-    auto* name = new QLabel(label, this);
+    auto* name = new QLabel(role.optional ? tr("%1 (optional)").arg(m_label) : m_label, this);
     name->setProperty("tone", QStringLiteral("text2"));
     name->setFont(theme.font(TypeStyle::Small));
     name->setBuddy(m_line);
     QPushButton* browseButton =
-        makeButton(theme, ButtonKind::Icon, tr("Browse for %1").arg(label.toLower()),
+        makeButton(theme, ButtonKind::Icon, tr("Browse for %1").arg(m_label.toLower()),
                    QStringLiteral("folder"), this);
     layout->addWidget(name, 0, 0, 1, 2);
     layout->addWidget(m_line, 1, 0);
     layout->addWidget(browseButton, 1, 1);
     layout->addWidget(m_message, 2, 0, 1, 2);
-    m_line->setAccessibleName(label);
-    m_line->setPlaceholderText(tr("choose a file"));
+    m_line->setAccessibleName(m_label);
+    m_line->setPlaceholderText(m_folder ? tr("choose a folder") : tr("choose a file"));
     shareUndo(m_line);
     connect(m_line, &QLineEdit::editingFinished, this, [this] { set(m_line->text()); });
     connect(browseButton, &QPushButton::clicked, this, &FileField::browse);
@@ -91,8 +92,11 @@ QString FileField::startFolder() const {
 QFileDialog* FileField::browse() {
     auto* dialog = new QFileDialog(this, tr("Choose %1").arg(m_label.toLower()), startFolder());
     dialog->setAttribute(Qt::WA_DeleteOnClose);
-    dialog->setFileMode(QFileDialog::ExistingFile);
-    dialog->setNameFilters({tr("IDX files (*ubyte *ubyte.gz *.idx *.gz)"), tr("All files (*)")});
+    dialog->setFileMode(m_folder ? QFileDialog::Directory : QFileDialog::ExistingFile);
+    if (m_folder)
+        dialog->setOption(QFileDialog::ShowDirsOnly);
+    else
+        dialog->setNameFilters(m_filters);
     connect(dialog, &QFileDialog::fileSelected, this, &FileField::set);
     dialog->open();
     return dialog;

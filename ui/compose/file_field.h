@@ -1,10 +1,11 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// A file of the data: its path to type or to browse for, and what is wrong with it.
+// A file or folder of the data: its path to type or to browse for, and what is wrong with it.
 #pragma once
 
 #include "app/models/experiment_document.h"
+#include "engine/spec/catalogue.h"
 
 #include <QWidget>
 
@@ -19,9 +20,9 @@ class Theme;
 class FileField : public QWidget {
     Q_OBJECT
 public:
-    /// `path`: "data.train.images".
-    FileField(const Theme& theme, app::ExperimentDocument& document, const std::string& path,
-              const QString& label, QWidget* parent = nullptr);
+    /// `part`: "data.train". `filters`: of the dialog, the first one counts.
+    FileField(const Theme& theme, app::ExperimentDocument& document, const std::string& part,
+              const spec::FileRole& role, QStringList filters, QWidget* parent = nullptr);
 
     const std::string& path() const { return m_path; }
     QLineEdit* line() const { return m_line; }
@@ -38,6 +39,8 @@ private:
     app::ExperimentDocument& m_document;
     std::string m_path;
     QString m_label;
+    bool m_folder;
+    QStringList m_filters;
     QLineEdit* m_line;
     FieldMessage* m_message;
 };

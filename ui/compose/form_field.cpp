@@ -3,8 +3,8 @@
 #include "ui/compose/form_field.h"
 
 #include "app/models/message_text.h"
+#include "ui/compose/cure_row.h"
 #include "ui/theme/theme.h"
-#include "ui/widgets/button.h"
 #include "ui/widgets/number_field.h"
 #include "ui/widgets/segmented_control.h"
 #include "ui/widgets/text_label.h"
@@ -15,7 +15,7 @@
 #include <QKeyEvent>
 #include <QLabel>
 #include <QLineEdit>
-#include <QPushButton>
+#include <QRegularExpression>
 #include <QStyle>
 
 #include <cmath>
@@ -47,11 +47,33 @@ std::vector<std::int64_t> asPair(const Value& value) {
     return list && list->size() == 2 ? *list : std::vector<std::int64_t>{};
 }
 
-bool fitsSegments(const std::vector<std::string>& choices) {
+bool fitsSegments(const app::EditorField& field) {
     int letters = 0;
-    for (const std::string& choice : choices)
-        letters += static_cast<int>(app::choiceText(choice).size());
-    return choices.size() <= kMaxSegments && letters <= kMaxSegmentLetters;
+    for (const std::string& choice : field.info.choices)
+        letters += static_cast<int>(app::choiceText(field, choice).size());
+    // Types and names may become more: they are a list from the first on.
+    return !field.typesOf && !field.choicesAreNames && field.info.choices.size() <= kMaxSegments &&
+           letters <= kMaxSegmentLetters;
+}
+
+QString listText(const std::vector<std::int64_t>& numbers) {
+    QStringList words;
+    for (const std::int64_t number : numbers)
+        words << QString::number(number);
+    return words.join(u", ");
+}
+
+/// "64, 8, 8", also with × or spaces between the numbers; nothing where it is anything else.
+std::optional<std::vector<std::int64_t>> asList(const QString& text) {
+    static const QRegularExpression between(QStringLiteral("[\\s,;x×]+"));
+    std::vector<std::int64_t> numbers;
+    for (const QString& word : text.split(between, Qt::SkipEmptyParts)) {
+        bool whole = false;
+        numbers.push_back(word.toLongLong(&whole));
+        if (!whole)
+            return std::nullopt;
+    }
+    return numbers.empty() ? std::nullopt : std::optional(numbers);
 }
 
 /// A ring in the colour of failure, as the style sheet draws it.
@@ -149,6 +171,8 @@ void FormField::build(int labelWidth) {
 
     m_message = new FieldMessage(m_theme, this);
     m_layout->addWidget(m_message, 2, 0, 1, 2);
+    m_cures = new CureRow(m_theme, m_document, m_field.path, this);
+    m_layout->addWidget(m_cures, 3, 0, 1, 2);
     for (NumberField* number : m_numbers)
         connect(number, &NumberField::problemChanged, this, &FormField::refreshProblem);
 }
@@ -162,6 +186,8 @@ void FormField::buildInput(QHBoxLayout* row) {
         return buildNumber(row);
     case FieldKind::IntegerPair:
         return buildPair(row);
+    case FieldKind::IntegerList:
+        return buildList(row);
     case FieldKind::Choice:
         return buildChoice(row);
     case FieldKind::Text:
@@ -241,6 +267,36 @@ void FormField::buildPair(QHBoxLayout* row) {
     };
 }
 
+/// What can be read goes into the document, too large numbers and all: it says what is wrong with
+/// them. The rest stays here.
+void FormField::buildList(QHBoxLayout* row) {
+    auto* line = new QLineEdit(this);
+    line->setAccessibleName(app::catalogueText(m_field.info.label));
+    line->setPlaceholderText(tr("64, 8, 8"));
+    shareUndo(line);
+    addInput(row, line);
+    growUpTo(row, line, m_theme.px(kInputWidth));
+    connect(line, &QLineEdit::textEdited, this, [this](const QString& text) {
+        const auto numbers = asList(text);
+        m_listProblem = numbers ? QString() : tr("Whole numbers with commas, for example 64, 8, 8");
+        if (numbers)
+            set(Value(*numbers));
+        refreshProblem();
+    });
+    connect(line, &QLineEdit::editingFinished, &m_document, &app::ExperimentDocument::finishStep);
+    m_show = [this, line](const MaybeValue& value) {
+        const auto* list = value ? std::get_if<std::vector<std::int64_t>>(&*value) : nullptr;
+        const auto* single = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+        const std::vector<std::int64_t> now = list     ? *list
+                                              : single ? std::vector{*single}
+                                                       : std::vector<std::int64_t>();
+        if (line->hasFocus() && (!m_listProblem.isEmpty() || asList(line->text()) == now))
+            return; // as it was typed
+        line->setText(listText(now));
+        m_listProblem.clear();
+    };
+}
+
 void FormField::buildSwitch(QHBoxLayout* row) {
     auto* toggle = new ToggleSwitch(m_theme, app::catalogueText(m_field.info.label), this);
     addInput(row, toggle);
@@ -267,10 +323,10 @@ void FormField::buildChoice(QHBoxLayout* row) {
         const auto found = text ? std::find(choices.begin(), choices.end(), *text) : choices.end();
         return found == choices.end() ? -1 : static_cast<int>(found - choices.begin());
     };
-    if (fitsSegments(choices)) {
+    if (fitsSegments(m_field)) {
         auto* segments = new SegmentedControl(m_theme, label, this);
         for (const std::string& choice : choices)
-            segments->addSegment(app::choiceText(choice));
+            segments->addSegment(app::choiceText(m_field, choice));
         addInput(row, segments);
         row->addStretch(1);
         connect(segments, &SegmentedControl::chosen, this, choose);
@@ -282,7 +338,7 @@ void FormField::buildChoice(QHBoxLayout* row) {
     auto* box = new QComboBox(this);
     box->setAccessibleName(label);
     for (const std::string& choice : choices)
-        box->addItem(app::choiceText(choice));
+        box->addItem(app::choiceText(m_field, choice));
     addInput(row, box);
     growUpTo(row, box, m_theme.px(kInputWidth));
     connect(box, &QComboBox::activated, this, choose);
@@ -324,50 +380,19 @@ const Error* FormField::documentProblem() const {
 }
 
 void FormField::refreshProblem() {
-    QString own;
+    QString own = m_listProblem;
     for (const NumberField* number : m_numbers)
         if (own.isEmpty())
             own = number->problem();
     const Error* problem = own.isEmpty() ? documentProblem() : nullptr;
     m_message->setMessage(problem ? app::sentenceText(*problem) : own);
     for (std::size_t i = 0; i < m_inputs.size(); ++i) {
-        const bool ownRing = i < m_numbers.size() && !m_numbers[i]->problem().isEmpty();
+        const bool ownRing = !m_listProblem.isEmpty() ||
+                             (i < m_numbers.size() && !m_numbers[i]->problem().isEmpty());
         setInvalid(m_inputs[i], problem != nullptr || ownRing);
     }
-    showCures(problem);
-}
-
-void FormField::showCures(const Error* problem) {
-    QStringList labels;
-    if (problem)
-        for (const app::Cure& cure : m_document.cures(*problem))
-            labels << cure.label;
-    if (labels == m_cureLabels)
-        return;
-    m_cureLabels = labels;
-    if (m_cures)
-        m_cures->deleteLater(); // one of its buttons may be the caller
-    m_cures = nullptr;
-    if (labels.isEmpty())
-        return;
-    m_cures = new QWidget(this);
-    auto* row = new QHBoxLayout(m_cures);
-    row->setContentsMargins(0, 0, 0, 0);
-    row->setSpacing(m_theme.px(space::kXs));
-    for (int i = 0; i < labels.size(); ++i) {
-        QPushButton* button = makeButton(m_theme, ButtonKind::Normal, labels[i], {}, m_cures);
-        setCompact(button);
-        row->addWidget(button);
-        connect(button, &QPushButton::clicked, this, [this, i] {
-            const Error* now = documentProblem();
-            const std::vector<app::Cure> cures =
-                now ? m_document.cures(*now) : std::vector<app::Cure>();
-            if (static_cast<std::size_t>(i) < cures.size())
-                m_document.apply(cures[static_cast<std::size_t>(i)]);
-        });
-    }
-    row->addStretch(1);
-    m_layout->addWidget(m_cures, 3, 0, 1, 2);
+    // What is wrong with the typed text comes first.
+    m_cures->setShown(own.isEmpty());
 }
 
 void FormField::setNote(const QString& note) {

@@ -20,6 +20,7 @@ class QLineEdit;
 
 namespace trainyard::ui {
 
+class CureRow;
 class FieldMessage;
 class NumberField;
 class Theme;
@@ -48,6 +49,7 @@ private:
     void buildInput(QHBoxLayout* row);
     void buildNumber(QHBoxLayout* row);
     void buildPair(QHBoxLayout* row);
+    void buildList(QHBoxLayout* row);
     void buildSwitch(QHBoxLayout* row);
     void buildChoice(QHBoxLayout* row);
     void buildText(QHBoxLayout* row);
@@ -57,7 +59,6 @@ private:
     void set(const MaybeValue& value);
     void refresh();
     void refreshProblem();
-    void showCures(const Error* problem);
     const Error* documentProblem() const;
 
     const Theme& m_theme;
@@ -67,10 +68,10 @@ private:
     std::vector<QWidget*> m_inputs;
     std::vector<NumberField*> m_numbers;
     std::function<void(const MaybeValue&)> m_show;
+    QString m_listProblem; ///< of text that is no list
     QLabel* m_note = nullptr;
     FieldMessage* m_message = nullptr;
-    QWidget* m_cures = nullptr;
-    QStringList m_cureLabels;
+    CureRow* m_cures = nullptr;
 };
 
 /// The field with this path among the children; null if there is none.

@@ -72,11 +72,7 @@ TypedGroup::TypedGroup(const Theme& theme, app::ExperimentDocument& document, co
     : FormGroup(theme, document, title, labelWidth, parent), m_experiment(document),
       m_typePath(typePath), m_fields(fields),
       m_values(new FormGroup(theme, document, {}, labelWidth, this)) {
-    app::EditorField type{typePath, {}, {}};
-    type.info.kind = spec::FieldKind::Choice;
-    type.info.label = "Type";
-    type.info.choices = spec::typeNames(kind);
-    addField(type);
+    m_typeField = addField(app::typeField(typePath, kind));
     addWidget(m_values);
     connect(&document, &app::ExperimentDocument::changed, this, &TypedGroup::followType);
     followType();

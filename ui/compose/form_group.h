@@ -51,6 +51,8 @@ public:
                spec::Kind kind, const std::string& typePath, Fields fields, int labelWidth,
                QWidget* parent = nullptr);
 
+    FormField* typeField() const { return m_typeField; }
+
 private:
     void followType();
 
@@ -58,6 +60,7 @@ private:
     std::string m_typePath;
     Fields m_fields;
     std::string m_type;
+    FormField* m_typeField = nullptr;
     FormGroup* m_values;
 };
 

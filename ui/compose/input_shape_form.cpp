@@ -20,8 +20,15 @@ namespace {
 
 const std::string kPath = "model.input.shape";
 constexpr double kMaxExtent = 1 << 20;
-/// What a vector becomes when it is made a picture.
+/// What a vector becomes when it is made a picture or a sequence.
 const trainyard::Shape kUsualPicture = {1, 28, 28};
+const trainyard::Shape kUsualSequence = {128, 64};
+
+enum Kind { Picture, Vector, Sequence };
+
+Kind kindOf(const trainyard::Shape& shape) {
+    return shape.size() == 3 ? Picture : shape.size() == 2 ? Sequence : Vector;
+}
 
 } // namespace
 
@@ -32,14 +39,26 @@ InputShapeForm::InputShapeForm(const Theme& theme, app::ExperimentDocument& docu
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(theme.px(space::kS));
     addKind();
-    const bool picture = document.experiment().model.inputShape.size() == 3;
-    for (const QString& name : picture ? QStringList{tr("Channels"), tr("Height"), tr("Width")}
-                                       : QStringList{tr("Features")})
+    for (const QString& name : extentNames())
         addExtent(name, labelWidth);
     addCure();
     connect(&document, &app::ExperimentDocument::changed, this, &InputShapeForm::refresh);
     connect(&document, &app::ExperimentDocument::problemsChanged, this, &InputShapeForm::refresh);
     refresh();
+}
+
+QStringList InputShapeForm::extentNames() const {
+    const spec::ModelSpec& model = m_document.experiment().model;
+    switch (kindOf(model.inputShape)) {
+    case Picture:
+        return {tr("Channels"), tr("Height"), tr("Width")};
+    case Sequence:
+        return {tr("Positions"), tr("Features")};
+    case Vector:
+        break;
+    }
+    const bool tokens = !model.layers.empty() && model.layers.front().type == "embedding";
+    return {tokens ? tr("Positions") : tr("Features")};
 }
 
 QWidget* InputShapeForm::firstInput() const {
@@ -50,12 +69,15 @@ void InputShapeForm::addKind() {
     auto* kind = new SegmentedControl(m_theme, tr("Kind of input"), this);
     kind->addSegment(tr("Picture"));
     kind->addSegment(tr("Vector"));
-    kind->setCurrent(m_document.experiment().model.inputShape.size() == 3 ? 0 : 1);
+    kind->addSegment(tr("Sequence"));
+    kind->setCurrent(kindOf(m_document.experiment().model.inputShape));
     static_cast<QVBoxLayout*>(layout())->addWidget(kind, 0, Qt::AlignLeft);
     connect(kind, &SegmentedControl::chosen, this, [this](int index) {
         const trainyard::Shape vector = {elementCount(m_document.experiment().model.inputShape)};
         m_document.finishStep();
-        m_document.setValue(kPath, spec::Value(index == 0 ? kUsualPicture : vector));
+        m_document.setValue(kPath, spec::Value(index == Picture    ? kUsualPicture
+                                               : index == Sequence ? kUsualSequence
+                                                                   : vector));
     });
 }
 

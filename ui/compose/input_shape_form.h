@@ -27,6 +27,7 @@ public:
 
 private:
     void addKind();
+    QStringList extentNames() const;
     void addExtent(const QString& name, int labelWidth);
     void addCure();
     void setShape();

@@ -43,6 +43,10 @@ bool isLastOfBlock(const QModelIndex& index) {
     return !next(index).isValid() || !joins(next(index));
 }
 
+bool takesRowAbove(const QModelIndex& index) {
+    return index.data(Model::SourceRowsRole).value<QList<int>>().contains(index.row() - 1);
+}
+
 bool isBad(const QModelIndex& index) {
     return index.data(Model::BadInputRole).toBool();
 }
@@ -134,17 +138,19 @@ void LayerDelegate::paintEdge(QPainter& painter, const QRect& edge,
     const QColor color = bad ? m_theme.tone(State::Failed).solid : m_theme.color(Color::Text3);
     const qreal x = edge.center().x() + 0.5;
     const qreal head = 6;
-    QPen pen(color, bad ? 2 : 1.5);
-    if (bad)
-        pen.setDashPattern({2.5, 1.5});
-    pen.setCapStyle(Qt::FlatCap);
-    painter.setPen(pen);
-    painter.drawLine(QPointF(x, edge.top()), QPointF(x, edge.bottom() - head + 1));
-    painter.setPen(Qt::NoPen);
-    painter.setBrush(color);
-    const qreal tip = edge.bottom() + 0.5;
-    painter.drawPolygon(
-        QPolygonF({QPointF(x - 4, tip - head), QPointF(x + 4, tip - head), QPointF(x, tip)}));
+    if (takesRowAbove(index)) {
+        QPen pen(color, bad ? 2 : 1.5);
+        if (bad)
+            pen.setDashPattern({2.5, 1.5});
+        pen.setCapStyle(Qt::FlatCap);
+        painter.setPen(pen);
+        painter.drawLine(QPointF(x, edge.top()), QPointF(x, edge.bottom() - head + 1));
+        painter.setPen(Qt::NoPen);
+        painter.setBrush(color);
+        const qreal tip = edge.bottom() + 0.5;
+        painter.drawPolygon(
+            QPolygonF({QPointF(x - 4, tip - head), QPointF(x + 4, tip - head), QPointF(x, tip)}));
+    }
 
     const QString shape = edgeText(index);
     const QRect place(edgeTextLeft(edge), edge.top(), m_viewWidth - edgeTextLeft(edge),
@@ -155,10 +161,19 @@ void LayerDelegate::paintEdge(QPainter& painter, const QRect& edge,
         painter.drawText(place, Qt::AlignVCenter | Qt::TextSingleLine, shape);
         return;
     }
+    const NumberFont& numbers = m_theme.numbers(TypeStyle::Caption);
+    const QString shown = shape.isEmpty() ? QStringLiteral("…") : shape;
     painter.setPen(m_theme.color(Color::Text2));
-    m_theme.numbers(TypeStyle::Caption)
-        .draw(painter, place, Qt::AlignLeft | Qt::AlignVCenter,
-              shape.isEmpty() ? QStringLiteral("…") : shape);
+    numbers.draw(painter, place, Qt::AlignLeft | Qt::AlignVCenter, shown);
+    const QString inputs = index.data(Model::InputsRole).toString();
+    if (inputs.isEmpty())
+        return;
+    const int taken = static_cast<int>(std::ceil(numbers.width(shown))) + m_theme.px(space::kM);
+    const QFont& font = m_theme.font(TypeStyle::Caption);
+    painter.setFont(font);
+    painter.drawText(place.adjusted(taken, 0, 0, 0), Qt::AlignVCenter | Qt::TextSingleLine,
+                     QFontMetrics(font).elidedText(tr("from %1").arg(inputs), Qt::ElideRight,
+                                                   place.width() - taken));
 }
 
 int LayerDelegate::edgeTextLeft(const QRect& edge) const {

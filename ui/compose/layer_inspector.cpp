@@ -5,9 +5,12 @@
 #include "app/models/experiment_fields.h"
 #include "app/models/message_text.h"
 #include "engine/spec/catalogue.h"
+#include "ui/compose/cure_row.h"
 #include "ui/compose/figure_text.h"
 #include "ui/compose/form_field.h"
+#include "ui/compose/form_group.h"
 #include "ui/compose/input_shape_form.h"
+#include "ui/compose/inputs_field.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/button.h"
 #include "ui/widgets/format.h"
@@ -90,11 +93,18 @@ QVariant LayerInspector::word(int role) const {
 }
 
 LayerInspector::Subject LayerInspector::subjectOf(int row) const {
-    const QModelIndex index = m_layers.index(row);
-    return {row, m_layers.nodeAt(row), index.data(Model::TypeRole).toString(),
-            m_layers.nodeAt(row) == Model::Node::Input
-                ? m_document.experiment().model.inputShape.size()
-                : 0};
+    const spec::ModelSpec& model = m_document.experiment().model;
+    Subject subject{.row = row, .node = m_layers.nodeAt(row), .type = {}, .offered = {}};
+    const int layer = m_layers.layerAt(row);
+    if (subject.node == Model::Node::Input)
+        subject.rank = model.inputShape.size();
+    if (layer < 0 || layer >= static_cast<int>(model.layers.size()))
+        return subject;
+    subject.type = m_layers.index(row).data(Model::TypeRole).toString();
+    for (const app::EditorField& field : app::layerFields(m_document.experiment(), layer))
+        if (field.choicesAreNames)
+            subject.offered = field.info.choices;
+    return subject;
 }
 
 void LayerInspector::showRow(int row) {
@@ -118,6 +128,7 @@ void LayerInspector::rebuild() {
     m_refreshers.clear();
     m_values.clear();
     m_name = nullptr;
+    m_inputs = nullptr;
     auto* content = new QWidget;
     auto* column = new QVBoxLayout(content);
     column->setContentsMargins(0, 0, 0, 0);
@@ -140,7 +151,7 @@ void LayerInspector::addHeader(QVBoxLayout* column) {
     auto* names = new QVBoxLayout;
     names->setSpacing(0);
     auto* label = new TextLabel(m_theme, TypeStyle::Strong, Color::Text);
-    label->setText(word(Model::LabelRole).toString());
+    m_refreshers.push_back([this, label] { label->setText(word(Model::LabelRole).toString()); });
     auto* id = new TextLabel(m_theme, TypeStyle::Small, Color::Text3);
     names->addWidget(label);
     names->addWidget(id);
@@ -204,25 +215,34 @@ void LayerInspector::addValues(QVBoxLayout* column) {
         return;
     }
     if (m_subject.node == Model::Node::Loss) {
-        part->addWidget(makeParagraph(m_theme, TypeStyle::Body, QStringLiteral("text2"),
-                                      tr("It has no values to choose.")));
+        auto* loss = new TypedGroup(m_theme, m_document, {}, spec::Kind::Loss, "model.loss.type",
+                                    app::lossFields, m_theme.px(kLabelWidth));
+        part->addWidget(loss);
+        m_values.push_back(loss->typeField()->input());
     } else {
         addName(part);
         const int layer = m_layers.layerAt(m_subject.row);
+        m_inputs = new InputsField(m_theme, m_document, layer, m_theme.px(kLabelWidth));
+        part->addWidget(m_inputs);
         for (const app::EditorField& field : app::layerFields(m_document.experiment(), layer)) {
             auto* row = new FormField(m_theme, m_document, field, m_theme.px(kLabelWidth));
             part->addWidget(row);
             m_values.push_back(row->input());
         }
     }
+    addProblem(part);
+}
+
+/// What is wrong with the node itself; values have theirs below them.
+void LayerInspector::addProblem(QVBoxLayout* column) {
     auto* message = new FieldMessage(m_theme);
-    part->addWidget(message);
-    // What is wrong with the node itself; values have theirs below them.
-    m_refreshers.push_back([this, message] {
-        const std::string path = m_layers.pathOf(m_subject.row);
+    column->addWidget(message);
+    const std::string path = m_layers.pathOf(m_subject.row);
+    column->addWidget(new CureRow(m_theme, m_document, path));
+    m_refreshers.push_back([this, message, path] {
         QString sentence;
         for (const Error& problem : m_document.problems())
-            if (problem.where == path || problem.where == path + ".from")
+            if (problem.where == path)
                 sentence = app::sentenceText(problem);
         message->setMessage(sentence);
     });
@@ -308,17 +328,21 @@ void LayerInspector::addCosts(QVBoxLayout* column) {
 }
 
 void LayerInspector::addHelp(QVBoxLayout* column) {
-    const spec::Kind kind =
-        m_subject.node == Model::Node::Loss ? spec::Kind::Loss : spec::Kind::Layer;
-    const spec::TypeInfo* type = spec::findType(kind, m_subject.type.toStdString());
-    const QString title = type ? tr("What it does.") : tr("What it is.");
-    const QString help = type ? app::catalogueText(type->help)
-                              : tr("The shape of one sample of the data. Every shape below follows "
-                                   "from it.");
     auto* text = makeParagraph(m_theme, TypeStyle::Small, QStringLiteral("text2"));
     text->setTextFormat(Qt::RichText);
-    text->setText(QStringLiteral("<b>%1</b> %2").arg(title.toHtmlEscaped(), help.toHtmlEscaped()));
     addPart(m_theme, column, false)->addWidget(text);
+    m_refreshers.push_back([this, text] {
+        const spec::Kind kind =
+            m_subject.node == Model::Node::Loss ? spec::Kind::Loss : spec::Kind::Layer;
+        const spec::TypeInfo* type =
+            spec::findType(kind, word(Model::TypeRole).toString().toStdString());
+        const QString title = type ? tr("What it does.") : tr("What it is.");
+        const QString help = type ? app::catalogueText(type->help)
+                                  : tr("The shape of one sample of the data. Every shape below "
+                                       "follows from it.");
+        text->setText(
+            QStringLiteral("<b>%1</b> %2").arg(title.toHtmlEscaped(), help.toHtmlEscaped()));
+    });
 }
 
 void LayerInspector::focusFirstValue() {

@@ -13,6 +13,7 @@ class QVBoxLayout;
 
 namespace trainyard::ui {
 
+class InputsField;
 class Theme;
 
 class LayerInspector : public ScrollPanel {
@@ -25,6 +26,8 @@ public:
     /// Puts the keyboard into the first value.
     void focusFirstValue();
     QLineEdit* nameField() const { return m_name; }
+    /// Null where the node is no layer.
+    InputsField* inputsField() const { return m_inputs; }
 
 signals:
     void duplicateRequested();
@@ -35,8 +38,9 @@ private:
     struct Subject {
         int row = -1;
         app::LayerListModel::Node node = app::LayerListModel::Node::Input;
-        QString type;
-        std::size_t rank = 0; ///< of the input's shape
+        QString type;                     ///< of a layer
+        std::size_t rank = 0;             ///< of the input's shape
+        std::vector<std::string> offered; ///< layers whose weights it may share
         bool operator==(const Subject&) const = default;
     };
 
@@ -47,6 +51,7 @@ private:
     void addShapes(QVBoxLayout* column);
     void addValues(QVBoxLayout* column);
     void addName(QVBoxLayout* column);
+    void addProblem(QVBoxLayout* column);
     void addCosts(QVBoxLayout* column);
     void addHelp(QVBoxLayout* column);
     QVariant word(int role) const;
@@ -58,6 +63,7 @@ private:
     /// Brings what the rebuilt parts show up to date.
     std::vector<std::function<void()>> m_refreshers;
     QLineEdit* m_name = nullptr;
+    InputsField* m_inputs = nullptr;
     std::vector<QWidget*> m_values; ///< inputs in order, for the keyboard
 };
 

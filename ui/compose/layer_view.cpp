@@ -10,6 +10,7 @@
 #include <QKeyEvent>
 #include <QMenu>
 #include <QPainter>
+#include <QPainterPath>
 #include <QScrollBar>
 
 #include <algorithm>
@@ -21,6 +22,8 @@ namespace {
 constexpr int kDotStep = 20;
 constexpr int kCalloutWidth = 300;
 constexpr int kCalloutGap = 40;
+constexpr int kBranchGap = 14; ///< from the nodes to the first lane of branches
+constexpr int kLaneWidth = 10;
 
 } // namespace
 
@@ -266,6 +269,7 @@ void LayerView::paintEvent(QPaintEvent* event) {
     }
     QListView::paintEvent(event);
     QPainter painter(viewport());
+    paintBranches(painter);
     if (m_callout->isVisible()) {
         const QModelIndex index = m_layers.index(badRow());
         const QRect edge = m_delegate->edgeRect(visualRect(index), index);
@@ -276,6 +280,59 @@ void LayerView::paintEvent(QPaintEvent* event) {
             painter.drawLine(from, y, m_callout->x(), y);
     }
     paintDropLine(painter);
+}
+
+/// Edges that do not come from the row above go around at the left, each in a lane where no other
+/// one is.
+void LayerView::paintBranches(QPainter& painter) const {
+    std::vector<std::vector<std::pair<int, int>>> lanes;
+    for (int to = 1; to < m_layers.rowCount(); ++to) {
+        const auto sources =
+            m_layers.index(to).data(app::LayerListModel::SourceRowsRole).value<QList<int>>();
+        for (const int from : sources) {
+            if (from >= to - 1)
+                continue;
+            const auto free = [&](const auto& lane) {
+                return std::none_of(lane.begin(), lane.end(), [&](const auto& other) {
+                    return from < other.second && other.first < to;
+                });
+            };
+            auto lane = std::find_if(lanes.begin(), lanes.end(), free);
+            if (lane == lanes.end())
+                lane = lanes.insert(lanes.end(), std::vector<std::pair<int, int>>());
+            lane->emplace_back(from, to);
+            paintBranch(painter, from, to, static_cast<int>(lane - lanes.begin()));
+        }
+    }
+}
+
+void LayerView::paintBranch(QPainter& painter, int from, int to, int lane) const {
+    const QRect source = nodeAt(from), target = nodeAt(to);
+    const int apart = m_theme.px(4); // so that what comes in and goes out are two lines
+    const QPointF start(source.left(), source.center().y() + apart + 0.5);
+    const QPointF end(target.left(), target.center().y() - apart + 0.5);
+    if (end.y() < 0 || start.y() > viewport()->height())
+        return;
+    const qreal x =
+        std::max(source.left() - m_theme.px(kBranchGap) - lane * m_theme.px(kLaneWidth), 4) + 0.5;
+    const qreal round = radius::kControl, head = 6;
+    QPainterPath path(start);
+    path.lineTo(x + round, start.y());
+    path.quadTo({x, start.y()}, {x, start.y() + round});
+    path.lineTo(x, end.y() - round);
+    path.quadTo({x, end.y()}, {x + round, end.y()});
+    path.lineTo(end.x() - head + 1, end.y());
+    const QColor color = m_theme.color(Color::Text3);
+    painter.save();
+    painter.setRenderHint(QPainter::Antialiasing);
+    painter.setPen(QPen(color, 1.5, Qt::SolidLine, Qt::FlatCap));
+    painter.setBrush(Qt::NoBrush);
+    painter.drawPath(path);
+    painter.setPen(Qt::NoPen);
+    painter.setBrush(color);
+    painter.drawPolygon(QPolygonF(
+        {QPointF(end.x() - head, end.y() - 4), QPointF(end.x() - head, end.y() + 4), end}));
+    painter.restore();
 }
 
 void LayerView::paintDropLine(QPainter& painter) const {

@@ -59,6 +59,8 @@ private:
     int badRow() const;
     QRect nodeAt(int row) const;
     void paintDropLine(QPainter& painter) const;
+    void paintBranches(QPainter& painter) const;
+    void paintBranch(QPainter& painter, int from, int to, int lane) const;
     int dropRow(const QPoint& position) const;
     bool handleKey(const QKeyEvent& event);
 

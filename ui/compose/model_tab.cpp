@@ -3,6 +3,7 @@
 #include "ui/compose/model_tab.h"
 
 #include "ui/compose/form_field.h"
+#include "ui/compose/inputs_field.h"
 #include "ui/compose/layer_inspector.h"
 #include "ui/compose/layer_palette.h"
 #include "ui/compose/layer_view.h"
@@ -12,6 +13,7 @@
 #include <QFrame>
 #include <QHBoxLayout>
 #include <QLineEdit>
+#include <QPushButton>
 #include <QResizeEvent>
 #include <QSplitter>
 #include <QVBoxLayout>
@@ -97,6 +99,11 @@ void ModelTab::visit(int node, const std::string& path) {
     m_view->choose(node);
     if (FormField* field = findField(m_inspector, path))
         field->focusInput();
+    else if (path.ends_with(".from") && m_inspector->inputsField())
+        m_inspector->inputsField()->button()->setFocus(Qt::TabFocusReason);
+    else if (FormField* loss = findField(m_inspector, "model.loss.type");
+             loss && path.starts_with("model.loss"))
+        loss->focusInput();
     else if (path.ends_with(".id") && m_inspector->nameField())
         m_inspector->nameField()->setFocus(Qt::TabFocusReason);
     else

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ui/history/compare_view.h"
 
+#include "app/run/run_quality.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/button.h"
 #include "ui/widgets/format.h"
@@ -13,6 +14,8 @@
 #include <QPushButton>
 #include <QSlider>
 
+#include <set>
+
 namespace trainyard::ui {
 
 namespace {
@@ -20,6 +23,8 @@ namespace {
 constexpr int kSmoothingSteps = 99;
 constexpr int kLeftGutter = 64;
 constexpr int kRightGutter = 200;
+/// Those that stand in the list from the first.
+constexpr int kUsualMetrics = 6;
 
 } // namespace
 
@@ -121,7 +126,31 @@ const CurveData* CompareView::curve(app::RunId run) const {
     return found == m_series.end() ? nullptr : &m_plot->data(found->second);
 }
 
+/// Metrics that only some models have are offered when one of the compared runs has them.
+void CompareView::offerMetrics() {
+    std::set<QString> measured;
+    for (const app::RunId run : m_runs.compared())
+        if (const auto series = m_store.reader().seriesOf(run))
+            for (const app::SeriesInfo& info : *series)
+                measured.insert(info.metric);
+    const QSignalBlocker quiet(m_metric); // what is chosen stays
+    for (int i = m_metric->count() - 1; i >= kUsualMetrics; --i)
+        if (i != m_metric->currentIndex() && !measured.contains(m_metric->itemData(i).toString()))
+            m_metric->removeItem(i);
+    for (const QString& metric : measured) {
+        if (m_metric->findData(metric) >= 0)
+            continue;
+        QString text = app::metricText(metric);
+        if (text != metric && metric.startsWith(QLatin1StringView("val_")))
+            text = tr("Validation: %1").arg(text);
+        if (text != metric)
+            text.front() = text.front().toUpper();
+        m_metric->addItem(text, metric);
+    }
+}
+
 void CompareView::reload() {
+    offerMetrics();
     m_axis.setUnit(m_unit->currentData().value<TimeAxis::Unit>());
     m_axis.reset();
     m_plot->clearSeries();

@@ -31,6 +31,7 @@ public:
     const CurveData* curve(app::RunId run) const;
     /// Reads the compared runs anew.
     void reload();
+    void offerMetrics();
 
 private:
     QWidget* makeToolbar();

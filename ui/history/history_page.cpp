@@ -38,7 +38,7 @@ struct ColumnWidth {
 constexpr ColumnWidth kWidths[] = {
     {RunListModel::ComparedColumn, 32}, {RunListModel::SlotColumn, 44},
     {RunListModel::NumberColumn, 64},   {RunListModel::NameColumn, 240},
-    {RunListModel::StatusColumn, 116},  {RunListModel::AccuracyColumn, 112},
+    {RunListModel::StatusColumn, 116},  {RunListModel::BestColumn, 112},
     {RunListModel::CurveColumn, 104},   {RunListModel::LossColumn, 104},
     {RunListModel::RanksColumn, 64},    {RunListModel::DurationColumn, 96},
     {RunListModel::StartedColumn, 210},

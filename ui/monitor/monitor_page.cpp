@@ -118,9 +118,8 @@ QWidget* MonitorPage::makeToolbar() {
     auto* bar = new QWidget;
     bar->setFixedHeight(m_theme.px(40));
     m_metric = new SegmentedControl(m_theme, tr("Chart"));
-    for (const QString& name :
-         {tr("Loss"), tr("Accuracy"), tr("Learning rate"), tr("Gradient norm"), tr("Samples/s")})
-        m_metric->addSegment(name);
+    for (int metric = 0; metric < kChartMetrics; ++metric)
+        m_metric->addSegment(chartName(static_cast<ChartMetric>(metric)));
     m_metric->setCurrent(0);
     auto* smoothing = new TextLabel(m_theme, TypeStyle::Small, Color::Text2);
     smoothing->setText(tr("Smoothing"));
@@ -237,6 +236,9 @@ app::RunProgress MonitorPage::progressFromStore(const app::RunRecord& record) co
     progress.validationLoss = last(spec::metric::kValidationLoss);
     progress.validationAccuracy = last(spec::metric::kValidationAccuracy);
     progress.samplesPerSecond = last(spec::metric::kSamplesPerSecond);
+    for (const auto& [name, columns] : m_curves->metrics())
+        if (name.startsWith(QLatin1StringView("val_")) && !columns.values.empty())
+            progress.validated[name.toStdString()] = columns.values.back();
     return progress;
 }
 
@@ -251,8 +253,19 @@ void MonitorPage::update() {
     m_stack->setCurrentIndex(record ? 1 : 0);
     if (!record)
         return;
+    updateCharts();
     updateHeader(*record);
     updateBanner(*record);
+}
+
+/// Only charts that this run's model has.
+void MonitorPage::updateCharts() {
+    for (int metric = 0; metric < kChartMetrics; ++metric)
+        m_metric->setSegmentShown(metric, hasChart(*m_curves, static_cast<ChartMetric>(metric)));
+    if (m_metric->segment(m_metric->current())->isHidden()) {
+        m_metric->setCurrent(0);
+        m_view->setMetric(ChartMetric::Loss);
+    }
 }
 
 void MonitorPage::updateHeader(const app::RunRecord& record) {

@@ -63,6 +63,7 @@ private:
     void connectToolbar();
     void fillRunMenu();
     void update();
+    void updateCharts();
     void updateHeader(const app::RunRecord& record);
     void updateBanner(const app::RunRecord& record);
     void askToStop();

@@ -27,7 +27,86 @@ std::vector<LaneColumn> laneColumns() {
             {RunCurveView::tr("Memory"), QStringLiteral("1,023 MiB")}};
 }
 
+struct ChartCurve {
+    const char* metric;
+    const char* name;
+    SeriesKind kind;
+};
+
+const char* const kTraining = QT_TRANSLATE_NOOP("trainyard::ui::RunCurveView", "training");
+const char* const kValidation = QT_TRANSLATE_NOOP("trainyard::ui::RunCurveView", "validation");
+const char* const kTop5 = QT_TRANSLATE_NOOP("trainyard::ui::RunCurveView", "validation, top 5");
+
+std::vector<ChartCurve> curvesOf(ChartMetric metric) {
+    const auto only = [&](const char* name, SeriesKind kind = SeriesKind::Line) {
+        return std::vector<ChartCurve>{{name, nullptr, kind}};
+    };
+    switch (metric) {
+    case ChartMetric::Loss:
+        return {{spec::metric::kTrainLoss, kTraining, SeriesKind::Line},
+                {spec::metric::kValidationLoss, kValidation, SeriesKind::Points}};
+    case ChartMetric::Accuracy:
+        return {{spec::metric::kTrainAccuracy, kTraining, SeriesKind::Line},
+                {spec::metric::kValidationAccuracy, kValidation, SeriesKind::Points},
+                {spec::metric::kValidationTop5, kTop5, SeriesKind::Points}};
+    case ChartMetric::Perplexity:
+        return {{spec::metric::kValidationPerplexity, kValidation, SeriesKind::Points}};
+    case ChartMetric::AbsoluteError:
+        return {{spec::metric::kValidationMae, kValidation, SeriesKind::Points}};
+    case ChartMetric::RSquared:
+        return {{spec::metric::kValidationR2, kValidation, SeriesKind::Points}};
+    case ChartMetric::LearningRate:
+        return only(spec::metric::kLearningRate);
+    case ChartMetric::GradientNorm:
+        return only(spec::metric::kGradientNorm);
+    case ChartMetric::Speed:
+        return only(spec::metric::kSamplesPerSecond);
+    }
+    return {};
+}
+
+bool isMeasured(const app::RunCurves& curves, const char* metric) {
+    return curves.metrics().contains(QString::fromLatin1(metric));
+}
+
 } // namespace
+
+QString chartName(ChartMetric metric) {
+    switch (metric) {
+    case ChartMetric::Loss:
+        return RunCurveView::tr("Loss");
+    case ChartMetric::Accuracy:
+        return RunCurveView::tr("Accuracy");
+    case ChartMetric::Perplexity:
+        return RunCurveView::tr("Perplexity");
+    case ChartMetric::AbsoluteError:
+        return RunCurveView::tr("Absolute error");
+    case ChartMetric::RSquared:
+        return RunCurveView::tr("R²");
+    case ChartMetric::LearningRate:
+        return RunCurveView::tr("Learning rate");
+    case ChartMetric::GradientNorm:
+        return RunCurveView::tr("Gradient norm");
+    case ChartMetric::Speed:
+        return RunCurveView::tr("Samples/s");
+    }
+    return {};
+}
+
+bool hasChart(const app::RunCurves& curves, ChartMetric metric) {
+    switch (metric) {
+    case ChartMetric::Accuracy: // most models have it: shown until the first step says otherwise
+        return isMeasured(curves, spec::metric::kTrainAccuracy) ||
+               isMeasured(curves, spec::metric::kValidationAccuracy) ||
+               !isMeasured(curves, spec::metric::kTrainLoss);
+    case ChartMetric::Perplexity:
+    case ChartMetric::AbsoluteError:
+    case ChartMetric::RSquared:
+        return isMeasured(curves, curvesOf(metric).front().metric);
+    default:
+        return true;
+    }
+}
 
 RunCurveView::RunCurveView(const Theme& theme, QWidget* parent)
     : QWidget(parent), m_theme(theme), m_plot(new PlotWidget(theme, m_axis)),
@@ -109,29 +188,14 @@ void RunCurveView::rebuild() {
     m_marks.clear();
     m_plot->clearSeries();
     m_shown.clear();
-    switch (m_metric) {
-    case ChartMetric::Loss:
-        m_plot->setTitle(tr("Loss"));
-        addCurve(spec::metric::kTrainLoss, tr("training"), 0, SeriesKind::Line);
-        addCurve(spec::metric::kValidationLoss, tr("validation"), 1, SeriesKind::Points);
-        break;
-    case ChartMetric::Accuracy:
-        m_plot->setTitle(tr("Accuracy"));
-        addCurve(spec::metric::kTrainAccuracy, tr("training"), 0, SeriesKind::Line);
-        addCurve(spec::metric::kValidationAccuracy, tr("validation"), 1, SeriesKind::Points);
-        break;
-    case ChartMetric::LearningRate:
-        m_plot->setTitle(tr("Learning rate"));
-        addCurve(spec::metric::kLearningRate, tr("learning rate"), 0, SeriesKind::Line);
-        break;
-    case ChartMetric::GradientNorm:
-        m_plot->setTitle(tr("Gradient norm"));
-        addCurve(spec::metric::kGradientNorm, tr("gradient norm"), 0, SeriesKind::Line);
-        break;
-    case ChartMetric::Speed:
-        m_plot->setTitle(tr("Samples/s"));
-        addCurve(spec::metric::kSamplesPerSecond, tr("samples/s"), 0, SeriesKind::Line);
-        break;
+    m_plot->setTitle(chartName(m_metric));
+    int slot = 0;
+    for (const ChartCurve& curve : curvesOf(m_metric)) {
+        const bool extra = slot > 1; // of some models only
+        if (!extra || (m_curves && isMeasured(*m_curves, curve.metric)))
+            addCurve(curve.metric, curve.name ? tr(curve.name) : chartName(m_metric).toLower(),
+                     slot, curve.kind);
+        ++slot;
     }
     while (QLayoutItem* item = m_laneLayout->takeAt(0)) {
         delete item->widget();

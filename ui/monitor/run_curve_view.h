@@ -22,7 +22,21 @@ class AxisWidget;
 class EventStrip;
 
 /// What the chart shows of a run.
-enum class ChartMetric { Loss, Accuracy, LearningRate, GradientNorm, Speed };
+enum class ChartMetric {
+    Loss,
+    Accuracy,
+    Perplexity,
+    AbsoluteError,
+    RSquared,
+    LearningRate,
+    GradientNorm,
+    Speed
+};
+inline constexpr int kChartMetrics = 8;
+
+QString chartName(ChartMetric metric);
+/// False for what this run's model has not: numbers have no accuracy, classes no absolute error.
+bool hasChart(const app::RunCurves& curves, ChartMetric metric);
 
 class RunCurveView : public QWidget {
     Q_OBJECT

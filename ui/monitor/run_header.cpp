@@ -3,6 +3,7 @@
 #include "ui/monitor/run_header.h"
 
 #include "app/base/format.h"
+#include "app/run/run_quality.h"
 #include "ui/run_state.h"
 #include "ui/widgets/figure_cell.h"
 #include "ui/widgets/format.h"
@@ -60,10 +61,14 @@ void RunHeader::setFigures(const RunFigures& figures) {
                           : tr("waits for the first step"));
     m_loss->setFigure(progress.trainLoss ? formatSignificant(*progress.trainLoss, 4) : QString());
     QString validation = tr("not validated yet");
-    if (progress.validationLoss && progress.validationAccuracy)
-        validation = tr("validation %1, accuracy %2")
-                         .arg(formatSignificant(*progress.validationLoss, 4),
-                              app::formatPercent(*progress.validationAccuracy, 2));
+    if (progress.validationLoss)
+        validation = tr("validation %1").arg(formatSignificant(*progress.validationLoss, 4));
+    if (const auto quality = app::qualityOf(progress.validated)) {
+        const QString metric = QString::fromStdString(quality->first);
+        validation = tr("%1, %2 %3")
+                         .arg(validation, app::metricText(metric),
+                              app::metricValueText(metric, quality->second));
+    }
     m_loss->setDetail(validation);
     setSpeed(figures);
     setTimes(figures);

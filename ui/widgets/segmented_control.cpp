@@ -68,6 +68,13 @@ void SegmentedControl::setCurrent(int index) {
     m_group->setCurrent(index);
 }
 
+void SegmentedControl::setSegmentShown(int index, bool shown) {
+    QAbstractButton* segment = m_group->button(index);
+    segment->setEnabled(shown); // arrows step over it
+    segment->setVisible(shown);
+    update();
+}
+
 void SegmentedControl::paintEvent(QPaintEvent*) {
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
@@ -78,6 +85,8 @@ void SegmentedControl::paintEvent(QPaintEvent*) {
     painter.fillRect(rect(), m_theme.color(Color::Raised));
     for (int i = 0; i < m_group->count(); ++i) {
         const QAbstractButton* segment = m_group->button(i);
+        if (segment->isHidden())
+            continue;
         if (segment->isChecked())
             painter.fillRect(segment->geometry().adjusted(-1, 0, 1, 0),
                              m_theme.color(Color::Selected));
@@ -87,8 +96,9 @@ void SegmentedControl::paintEvent(QPaintEvent*) {
     painter.setClipping(false);
     painter.setRenderHint(QPainter::Antialiasing, false);
     for (int i = 1; i < m_group->count(); ++i)
-        painter.fillRect(m_group->button(i)->x() - 1, 1, 1, height() - 2,
-                         m_theme.color(Color::BorderStrong));
+        if (!m_group->button(i)->isHidden())
+            painter.fillRect(m_group->button(i)->x() - 1, 1, 1, height() - 2,
+                             m_theme.color(Color::BorderStrong));
     painter.setRenderHint(QPainter::Antialiasing);
     painter.setPen(QPen(m_theme.color(Color::Control), 1));
     painter.setBrush(Qt::NoBrush);

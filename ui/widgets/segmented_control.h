@@ -21,6 +21,8 @@ public:
     int addSegment(const QString& text);
     int current() const { return m_group->current(); }
     void setCurrent(int index);
+    /// Segments for what there is not at the moment are taken out of the row.
+    void setSegmentShown(int index, bool shown);
     QAbstractButton* segment(int index) const { return m_group->button(index); }
 
 signals:
