@@ -246,7 +246,7 @@ void DeviceModelTest::questionIsAnExperimentOfItsOwn() {
     QVERIFY(parsed.problems.empty());
     QCOMPARE(parsed.experiment.training.seed, std::uint64_t{5});
     // With nothing known of the model's classes it must not name a number of them.
-    QVERIFY(!graph::buildGraph(parsed.experiment.model, 0).problems.empty());
+    QVERIFY(!graph::buildGraph(parsed.experiment.model, {}).problems.empty());
 }
 
 QTEST_GUILESS_MAIN(DeviceModelTest)

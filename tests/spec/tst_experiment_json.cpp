@@ -3,6 +3,7 @@
 //
 // Experiments as JSON: written and read again they are the same, byte for byte and in every locale,
 // and what is wrong in a file is named with its place and the nearest right word.
+#include "engine/spec/catalogue.h"
 #include "engine/spec/experiment_json.h"
 #include "tests/support/experiments.h"
 #include "tests/support/foreign_locale.h"

@@ -22,7 +22,7 @@ constexpr int kCardWidth = 280;
 
 graph::BuiltGraph builtFrom(const spec::Experiment& experiment) {
     return experiment.model.layers.empty() ? graph::BuiltGraph()
-                                           : graph::buildGraph(experiment.model, 0);
+                                           : graph::buildGraph(experiment.model, {});
 }
 
 } // namespace
