@@ -13,6 +13,7 @@
 
 #include <QFrame>
 #include <QGridLayout>
+#include <QLocale>
 #include <QResizeEvent>
 #include <QVBoxLayout>
 
@@ -89,7 +90,7 @@ QWidget* TrainingTab::makeBatches() {
     FormField* rateBatch = batches->addField("training.learning_rate_batch");
     for (const char* path : {"training.epochs", "training.max_steps"})
         batches->addField(path);
-    const auto noteBatch = [this, batch] {
+    const auto noteBatch = [this, batch, rateBatch] {
         const spec::Experiment& experiment = m_document.experiment();
         const std::int64_t ranks = experiment.parallel.data;
         QString note = tr("on one rank");
