@@ -42,10 +42,9 @@ struct Initializer {
 
 /// By its usual name: "default" is U(±1/sqrt(fan in)), what PyTorch's linear and convolution start
 /// with; kaiming_uniform and kaiming_normal (He et al., 2015, gain sqrt 2), xavier_uniform and
-/// xavier_normal (Glorot and Bengio, 2010), "normal" (deviation 0.02), "zeros", "ones".
+/// xavier_normal (Glorot and Bengio, 2010), "normal" (deviation 0.02), "zeros", "ones": the choices
+/// of the catalogue.
 Initializer initializer(std::string_view name, std::int64_t fanIn, std::int64_t fanOut);
-/// All names, for the catalogue.
-std::vector<std::string> initializerNames();
 
 struct ParameterInfo {
     std::string name; ///< "conv1.weight": global, independent of any sharding

@@ -31,11 +31,6 @@ Initializer make(std::string_view name, double in, double out) {
 
 } // namespace
 
-std::vector<std::string> initializerNames() {
-    return {"default",       "kaiming_uniform", "kaiming_normal", "xavier_uniform",
-            "xavier_normal", "normal",          "zeros",          "ones"};
-}
-
 Initializer initializer(std::string_view name, std::int64_t fanIn, std::int64_t fanOut) {
     return make(name, static_cast<double>(fanIn), static_cast<double>(fanOut));
 }

@@ -62,7 +62,7 @@ Result<void> checkGoesOn(const graph::Graph& graph) {
             attention && !attention->causal)
             return Error(Message("The attention of \"%1\" sees the text that follows, so the model "
                                  "cannot go on with a text.",
-                                 {operation.layer}),
+                                 {operation.layer.substr(0, operation.layer.find('.'))}),
                          {}, Message("Train it with causal attention."));
     return {};
 }

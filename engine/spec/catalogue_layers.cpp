@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Catalogue entries of layers, in the order of the palette, and of losses.
-#include "engine/graph/graph.h"
 #include "engine/spec/catalogue_fields.h"
 
 namespace trainyard::spec {
@@ -21,7 +20,9 @@ FieldInfo biasField() {
 }
 
 FieldInfo initField() {
-    return choice("init", "First weights", graph::initializerNames(),
+    return choice("init", "First weights",
+                  {"default", "kaiming_uniform", "kaiming_normal", "xavier_uniform",
+                   "xavier_normal", "normal", "zeros", "ones"},
                   "How the weights are drawn before training.");
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // LaidOutValue: a value in the layout that a kernel takes, between guard bytes and over memory full
-// of NaN. Internal to the operation bench.
+// of NaN; a part of the operation bench.
 #pragma once
 
 #include "engine/backend/backend.h"

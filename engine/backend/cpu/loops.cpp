@@ -127,7 +127,7 @@ void clearPadding(const Operand& picture, std::int64_t rows) {
     if (picture.layout != Layout::Blocked16 || picture.shape[0] % kBlock == 0)
         return;
     const std::int64_t plane = picture.shape[1] * picture.shape[2];
-    const std::int64_t stored = storedElements(picture.shape, picture.layout);
+    const std::int64_t stored = (picture.shape[0] + kBlock - 1) / kBlock * kBlock * plane;
     const std::int64_t real = picture.shape[0] % kBlock;
     for (std::int64_t row = 0; row < rows; ++row) {
         float* block = static_cast<float*>(picture.data) + (row + 1) * stored - plane * kBlock;
