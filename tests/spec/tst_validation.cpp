@@ -41,7 +41,8 @@ void ValidationTest::refuses_data() {
             << QByteArray(path) << QByteArray(value) << QByteArray(sentence);
     };
     row("name", "", "name: A name has 1 to 200 bytes on one line.");
-    row("data.format", "csv", "data.format: Found \"csv\"; known are: idx.");
+    row("data.format", "cvs",
+        "data.format: Found \"cvs\"; known are: idx, cifar, image_folder, csv, npy, text, tokens.");
     row("data.normalize", "zscore",
         "data.normalize: Found \"zscore\"; known are: standard, unit, none.");
     row("data.validation", "{\"fraction\": 1}",
