@@ -35,6 +35,7 @@ enum class RandomStream : std::uint32_t {
     Shuffle = 2,
     Dropout = 3,
     Split = 4,
+    Augmentation = 5,
     Sampling = 8
 };
 

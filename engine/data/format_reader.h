@@ -50,6 +50,8 @@ struct DataRequest {
 using OpenFormat = void (*)(const DataRequest& request, DataOutcome& outcome);
 void openIdx(const DataRequest& request, DataOutcome& outcome);
 void openCifar(const DataRequest& request, DataOutcome& outcome);
+void openImageFolder(const DataRequest& request, DataOutcome& outcome);
+void openNpy(const DataRequest& request, DataOutcome& outcome);
 void openText(const DataRequest& request, DataOutcome& outcome);
 void openCsv(const DataRequest& request, DataOutcome& outcome);
 void openTokens(const DataRequest& request, DataOutcome& outcome);

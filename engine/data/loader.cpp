@@ -23,11 +23,12 @@ void BatchLoader::FreeMemory::operator()(std::byte* memory) const {
 }
 
 BatchLoader::BatchLoader(const Dataset& dataset, DType type, std::int64_t largestRows,
-                         SamplesOfStep samplesOfStep, std::int64_t firstStep, std::int64_t endStep)
+                         SamplesOfStep samplesOfStep, std::int64_t firstStep, std::int64_t endStep,
+                         ChangeInputs changeInputs)
     : m_dataset(dataset), m_type(type),
       m_inputType(dataset.info().vocabulary > 0 ? DType::Int32 : type), m_largestRows(largestRows),
-      m_samplesOfStep(std::move(samplesOfStep)), m_firstStep(firstStep), m_endStep(endStep),
-      m_filledEnd(firstStep), m_takenEnd(firstStep) {
+      m_samplesOfStep(std::move(samplesOfStep)), m_changeInputs(std::move(changeInputs)),
+      m_firstStep(firstStep), m_endStep(endStep), m_filledEnd(firstStep), m_takenEnd(firstStep) {
     TRAINYARD_CHECK_MSG(type == DType::Fp32 || type == DType::Fp64, std::string(name(type)));
     TRAINYARD_CHECK_MSG(firstStep >= 0 && largestRows >= 0, describePair(firstStep, largestRows));
     const auto rows = static_cast<std::size_t>(largestRows);
@@ -113,6 +114,8 @@ void BatchLoader::fill(Buffer& buffer, std::int64_t step) {
                                  .labels = buffer.labels.data(),
                                  .numbers = buffer.numbers.get(),
                                  .numberType = m_type});
+    if (m_changeInputs)
+        m_changeInputs(step, m_samples, buffer.inputs.get(), m_inputType);
     const std::size_t labelsOfRow =
         buffer.labels.empty() ? 0 : buffer.labels.size() / static_cast<std::size_t>(m_largestRows);
     buffer.batch = {

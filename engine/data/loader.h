@@ -38,11 +38,16 @@ public:
     using SamplesOfStep =
         std::function<void(std::int64_t step, std::vector<std::int64_t>& samples)>;
 
+    /// Changes the inputs of a step that were gathered. Called in the loader's thread.
+    using ChangeInputs = std::function<void(
+        std::int64_t step, std::span<const std::int64_t> samples, void* inputs, DType type)>;
+
     /// Steps [firstStep, endStep). `type`: Fp32 or Fp64, of inputs (which are Int32 where the data
     /// has a vocabulary) and of numbers to predict. `largestRows`: no step has
     /// more. The data set must outlive the loader. Starts gathering at once.
     BatchLoader(const Dataset& dataset, DType type, std::int64_t largestRows,
-                SamplesOfStep samplesOfStep, std::int64_t firstStep, std::int64_t endStep);
+                SamplesOfStep samplesOfStep, std::int64_t firstStep, std::int64_t endStep,
+                ChangeInputs changeInputs = {});
     /// Ends the thread; batches not taken are dropped.
     ~BatchLoader();
     BatchLoader(const BatchLoader&) = delete;
@@ -74,6 +79,7 @@ private:
     const DType m_inputType;
     const std::int64_t m_largestRows;
     const SamplesOfStep m_samplesOfStep;
+    const ChangeInputs m_changeInputs;
     const std::int64_t m_firstStep;
     const std::int64_t m_endStep;
     std::array<Buffer, 2> m_buffers;     ///< step s lies in buffer s % 2

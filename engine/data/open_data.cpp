@@ -4,6 +4,7 @@
 // From what an experiment says about its data to data sets that can be trained on, or to everything
 // that is wrong with them: checks what all formats have in common and calls the format's reader.
 #include "engine/base/number_text.h"
+#include "engine/data/augmentation.h"
 #include "engine/data/format_reader.h"
 
 #include <array>
@@ -19,9 +20,11 @@ struct FormatRow {
     std::string_view format;
     OpenFormat open;
 };
-constexpr std::array kFormats = {FormatRow{"idx", openIdx}, FormatRow{"cifar", openCifar},
-                                 FormatRow{"csv", openCsv}, FormatRow{"text", openText},
-                                 FormatRow{"tokens", openTokens}};
+constexpr std::array kFormats = {
+    FormatRow{"idx", openIdx},      FormatRow{"cifar", openCifar},
+    FormatRow{"csv", openCsv},      FormatRow{"image_folder", openImageFolder},
+    FormatRow{"npy", openNpy},      FormatRow{"text", openText},
+    FormatRow{"tokens", openTokens}};
 
 OpenFormat readerOf(std::string_view format) {
     for (const FormatRow& row : kFormats)
@@ -78,6 +81,15 @@ void checkRoles(const Part& part, const spec::TypeInfo& format, Problems& proble
                 part.at(name), Message("Give %1 only.", {quotedRoles(format)})));
 }
 
+void checkAugmentation(const spec::DataSpec& data, const DatasetInfo& info, Problems& problems) {
+    if (info.sampleShape.size() != 3 && augmentationOf(data).any())
+        problems.push_back(
+            Error(Message("Samples of the shape %1 are no pictures; only pictures can be mirrored, "
+                          "shifted, turned or covered.",
+                          {describe(info.sampleShape)}),
+                  "data.augment", Message("Remove data.augment.")));
+}
+
 } // namespace
 
 plan::DataCounts countsOf(const DatasetInfo& training, const DatasetInfo* validation) {
@@ -102,6 +114,8 @@ DataOutcome openData(const spec::DataSpec& data, std::uint64_t seed, std::int64_
         checkRoles(request.validation(), request.format, outcome.problems);
     try {
         readerOf(data.format)(request, outcome);
+        if (outcome.data.training)
+            checkAugmentation(data, outcome.data.training->info(), outcome.problems);
     } catch (const std::bad_alloc&) {
         outcome.problems.push_back(Error(Message("Not enough memory to open the data."), "data"));
     } catch (const std::runtime_error& error) { // a file that changed while it was looked at

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kNoValue = std::numeric_limits<double>::quiet_NaN();
 /// Cells that are kept in memory at most.
-constexpr std::int64_t kMostKeptCells = std::int64_t{16} << 20;
+constexpr std::int64_t kMostKeptCells = std::int64_t{8} << 20;
 
 double codeOf(const TableColumn& column, const CsvField& field) {
     if (isMissing(field.text))

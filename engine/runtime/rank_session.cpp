@@ -4,6 +4,7 @@
 
 #include "engine/base/number_text.h"
 #include "engine/comm/communicator.h"
+#include "engine/data/augmentation.h"
 #include "engine/data/dataset.h"
 #include "engine/data/loader.h"
 #include "engine/data/sampler.h"
@@ -235,6 +236,20 @@ private:
                                        m_plan.data.trainSamples));
     }
 
+    /// Nothing where no augmentation is chosen; openData() has checked that it fits.
+    BatchLoader::ChangeInputs augmentation() const {
+        const AugmentationSettings settings = augmentationOf(m_experiment.data);
+        if (!settings.any())
+            return {};
+        const auto augmenter = std::make_shared<Augmenter>(settings, m_experiment.training.seed,
+                                                           m_data.training->info().sampleShape);
+        return [augmenter, stepsPerEpoch = m_plan.stepsPerEpoch](
+                   std::int64_t step, std::span<const std::int64_t> samples, void* inputs,
+                   DType type) {
+            augmenter->apply(step / stepsPerEpoch, samples, inputs, type);
+        };
+    }
+
     void validationSamplesOfStep(std::int64_t step, std::vector<std::int64_t>& samples) const {
         const plan::RowRange rows =
             plan::rowsOfRank(validationRows(step), m_environment.rank, m_plan.worldSize);
@@ -277,7 +292,7 @@ private:
             [this](std::int64_t step, std::vector<std::int64_t>& samples) {
                 samplesOfStep(step, samples);
             },
-            0, m_plan.steps);
+            0, m_plan.steps, augmentation());
         const LoadBatch load = loadFrom(loader);
         const spec::TrainingSpec& training = m_experiment.training;
         SpeedMeter speed;

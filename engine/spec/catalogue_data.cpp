@@ -41,6 +41,35 @@ TypeInfo cifarEntry() {
             .pictures = true};
 }
 
+TypeInfo imageFolderEntry() {
+    return {.kind = Kind::DataFormat,
+            .type = "image_folder",
+            .label = "Folder of pictures",
+            .help = "A folder with a folder of JPEG and PNG files for each class.",
+            .fields = {pair("size", "Size", 64, 1, "Height and width that pictures are scaled to."),
+                       integer("channels", "Channels", 3, 1, 3, "3: colours; 1: brightness.")},
+            .roles = {{.name = "folder", .label = "Folder", .folder = true}},
+            .pictures = true};
+}
+
+TypeInfo npyEntry() {
+    return {
+        .kind = Kind::DataFormat,
+        .type = "npy",
+        .label = "NumPy arrays",
+        .help = "Arrays in .npy or .npz files; the first dimension counts the samples.",
+        .fields = {choice("task", "Task", {"auto", "classification", "regression"},
+                          "auto: whole numbers are classes."),
+                   choice("samples", "Samples", {"auto", "pictures", "arrays"},
+                          "auto: bytes of two dimensions are gray pictures, and channels that "
+                          "stand last are moved to the front."),
+                   text("inputs_key", "Inputs in .npz", "", "Empty: x, images, data ..."),
+                   text("labels_key", "Labels in .npz", "", "Empty: y, labels, targets ...")},
+        .roles = {{"inputs", "Inputs"},
+                  {.name = "labels", .label = "Labels, if not in the same .npz", .optional = true}},
+        .pictures = true};
+}
+
 TypeInfo textEntry() {
     return {.kind = Kind::DataFormat,
             .type = "text",
@@ -98,14 +127,21 @@ TypeInfo tokensEntry() {
 } // namespace
 
 std::vector<TypeInfo> dataFormatEntries() {
-    return {idxEntry(), cifarEntry(), csvEntry(), textEntry(), tokensEntry()};
+    return {idxEntry(), cifarEntry(), imageFolderEntry(), csvEntry(),
+            npyEntry(), textEntry(),  tokensEntry()};
 }
 
 std::vector<TypeInfo> augmentationEntries() {
     return {{.kind = Kind::Augmentation,
              .type = kPictureAugmentation,
              .label = "Pictures",
-             .help = "Changes training pictures a little, in another way each epoch."}};
+             .help = "Changes training pictures a little, in another way each epoch.",
+             .fields = {toggle("flip", "Mirror", false, "Left and right, each second time."),
+                        integer("crop_padding", "Shift", 0, 0, 1024,
+                                "Moves the picture by up to so many pixels in each direction."),
+                        real("rotate", "Turn", 0, 0, 180, "Up to so many degrees to either side."),
+                        integer("cutout", "Cover", 0, 0, 1024,
+                                "Side of a square that is covered, in pixels.")}}};
 }
 
 } // namespace trainyard::spec
