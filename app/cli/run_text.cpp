@@ -71,11 +71,12 @@ Result<QString> metricsText(StoreReader& reader, RunId run) {
 
 /// "acc 91.20 %" where predictions are right or wrong, else the lowest loss.
 QString bestText(const RunRecord& run, const RunFigures& figures) {
-    constexpr std::pair<const char*, const char16_t*> kShown[] = {
-        {spec::metric::kValidationAccuracy, u"acc "}, {spec::metric::kValidationLoss, u"loss "}};
+    constexpr std::pair<const char*, const char*> kShown[] = {
+        {spec::metric::kValidationAccuracy, "acc "}, {spec::metric::kValidationLoss, "loss "}};
     for (const auto& [metric, word] : kShown)
         if (const std::optional<double> best = figures.best(run.id, metric))
-            return QString(word) + metricValueText(QString::fromUtf8(metric), *best, QLocale::c());
+            return QLatin1StringView(word) +
+                   metricValueText(QString::fromUtf8(metric), *best, QLocale::c());
     return unknownText();
 }
 

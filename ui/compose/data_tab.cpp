@@ -157,10 +157,10 @@ void DataTab::addFiles(QVBoxLayout* column, const std::string& part,
 
 /// Other files and values for another format.
 void DataTab::followFormat() {
-    const spec::DataSpec& data = m_document.experiment().data;
-    if (data.format == m_shownFormat)
+    const std::string& chosen = m_document.experiment().data.format;
+    if (chosen == m_shownFormat)
         return;
-    m_shownFormat = data.format;
+    m_shownFormat = chosen;
     m_lastValidation.clear();
     const spec::TypeInfo* now = format();
     m_help->setText(now ? app::catalogueText(now->help) : QString());
