@@ -167,7 +167,8 @@ std::size_t MemoryMachine::bytesOf(ValueId value) const {
 
 std::size_t MemoryMachine::savedBytesOf(OperationId id) const {
     const Operation& operation = m_graph.operations[at(id)];
-    if (operation.outputs.empty() || m_program.rows.count == 0 || !m_withGradient[at(operation.outputs.front())])
+    if (operation.outputs.empty() || m_program.rows.count == 0 ||
+        !m_withGradient[at(operation.outputs.front())])
         return 0;
     const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
     return graph::savedBytes(operation.kind, operation.attributes,
