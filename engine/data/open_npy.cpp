@@ -44,7 +44,8 @@ struct ArrayPart {
 };
 
 struct GroupSums {
-    double first = 0; ///< sums are of differences to it
+    bool any = false;
+    double first = 0; ///< sums are of differences to it, which keeps their digits
     double sum = 0;
     double squares = 0;
     double least = std::numeric_limits<double>::infinity();
@@ -299,7 +300,6 @@ private:
         const std::int64_t perGroup = perSample / part.groups();
         const std::int64_t step = std::max<std::int64_t>(1, kPieceElements / perSample);
         std::vector<double> values;
-        bool first = true;
         for (std::int64_t row = 0; row < part.samples; row += step) {
             const std::int64_t count = std::min(step, part.samples - row);
             values.resize(static_cast<std::size_t>(count * perSample));
@@ -315,10 +315,6 @@ private:
                     continue;
                 const auto group =
                     static_cast<std::size_t>(part.placeOf(element % perSample) / perGroup);
-                if (first)
-                    for (GroupSums& each : sums)
-                        each.first = values[i];
-                first = false;
                 addTo(sums[group], values[i]);
             }
         }
@@ -326,6 +322,9 @@ private:
     }
 
     static void addTo(GroupSums& sums, double value) {
+        if (!sums.any)
+            sums.first = value;
+        sums.any = true;
         const double difference = value - sums.first;
         sums.sum += difference;
         sums.squares += difference * difference;

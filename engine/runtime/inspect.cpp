@@ -3,12 +3,14 @@
 #include "engine/runtime/inspect.h"
 
 #include "engine/data/dataset.h"
+#include "engine/runtime/data_preview.h"
 #include "engine/runtime/machine.h"
 #include "engine/runtime/problems_json.h"
 #include "engine/spec/experiment_json.h"
 
 #include <nlohmann/json.hpp>
 
+#include <stdexcept>
 #include <thread>
 
 namespace trainyard::engine {
@@ -38,6 +40,16 @@ Json toJson(const DatasetInfo& info) {
             {"notes", std::move(notes)}};
 }
 
+/// A picture of a large folder may turn out to be damaged only now.
+Json lookInto(const Dataset& dataset, const spec::DataSpec& data, Problems& problems) {
+    try {
+        return Json::parse(previewAsJson(dataset, data));
+    } catch (const std::runtime_error& error) {
+        problems.push_back({{"%1", {error.what()}}, "data.train"});
+        return nullptr;
+    }
+}
+
 /// Classes the model's loss knows; 0 when its shapes do not fit.
 std::int64_t classesOf(const spec::ModelSpec& model) {
     const graph::BuiltGraph built = graph::buildGraph(model, {});
@@ -59,7 +71,8 @@ std::string inspectExperiment(std::string_view experimentJson) {
         if (outcome.data.training) {
             const auto& validation = outcome.data.validation;
             data = {{"train", toJson(outcome.data.training->info())},
-                    {"validation", validation ? toJson(validation->info()) : Json(nullptr)}};
+                    {"validation", validation ? toJson(validation->info()) : Json(nullptr)},
+                    {"preview", lookInto(*outcome.data.training, experiment.data, problems)}};
         }
     }
     const Json json = {

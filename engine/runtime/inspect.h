@@ -14,7 +14,8 @@ namespace trainyard::engine {
 /// {"problems": [{"where", "what": {"format", "arguments"}, "cure": {...}}],
 ///  "data": {"train": {"samples", "shape", "vocabulary", "numbers", "classes", "class_counts",
 ///                      "class_names", "mean", "deviation", "notes"},
-///           "validation": {...} or null} or null,
+///           "validation": {...} or null,
+///           "preview": as previewAsJson() in data_preview.h gives it} or null,
 ///  "machine": {"cores", "blocked_pictures"}}
 std::string inspectExperiment(std::string_view experimentJson);
 
