@@ -351,10 +351,14 @@ private:
         }
         for (std::size_t i = 0; i < m_schema->features.size(); ++i) {
             const ColumnSums& sums = part.sums[i];
-            if (m_schema->features[i].numeric) {
+            const TableColumn& column = m_schema->features[i];
+            if (column.numeric) {
                 info.mean.push_back(sums.mean());
                 info.deviation.push_back(sums.deviation());
             }
+            const auto inputs = static_cast<std::size_t>(column.inputs());
+            info.shift.insert(info.shift.end(), inputs, column.shift);
+            info.scale.insert(info.scale.end(), inputs, column.scale);
             for (const std::int64_t rows : sums.codes) {
                 const double share = static_cast<double>(rows) / static_cast<double>(info.samples);
                 info.mean.push_back(share);

@@ -23,8 +23,10 @@ public:
     /// Leaves values as they are.
     Scaling() : m_parts{{0.0}, {1.0}} {}
     /// Of bytes.
-    Scaling(const spec::DataSpec& data, const DatasetInfo& training)
-        : m_parts(makeNormalization(data.normalize, training)) {}
+    Scaling(const spec::DataSpec& data, const DatasetInfo& training) : Scaling() {
+        if (!training.mean.empty())
+            m_parts = makeNormalization(data.normalize, training);
+    }
 
     /// With the rounding of the data set that was trained on: one for each of the two operations.
     template <class Real, class Stored>

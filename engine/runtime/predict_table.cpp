@@ -31,7 +31,7 @@ bool isTarget(const ColumnFacts& column) {
 class RowReader {
 public:
     RowReader(const SavedWeights& weights, bool decimalComma)
-        : m_weights(weights), m_data(weights.data()), m_decimalComma(decimalComma) {}
+        : m_data(weights.data()), m_decimalComma(decimalComma) {}
 
     /// Columns lie where the first row says. False: it is no row of names.
     bool takeHeader(const CsvRecord& record) {
@@ -124,13 +124,8 @@ private:
             return Error(Message("%1 has \"%2\" in the column \"%3\", which takes numbers.",
                                  {name, excerpt(std::string(field.text)), column.name}),
                          {}, Message("Correct it, or leave it empty if it is not known."));
-        const double mean = m_data.mean[input];
-        const double value = cell.kind == CellKind::Missing ? mean : cell.number;
-        const double deviation = m_data.deviation[input];
-        const bool standard = m_weights.experiment().data.normalize == "standard";
-        // As the data set that was trained on computes it, to the last bit.
-        m_rows.inputs.push_back(standard ? (value - mean) * (deviation > 0 ? 1 / deviation : 1)
-                                         : value);
+        const double value = cell.kind == CellKind::Missing ? m_data.mean[input] : cell.number;
+        m_rows.inputs.push_back((value - m_data.shift[input]) * m_data.scale[input]);
         ++input;
         return {};
     }
@@ -169,21 +164,11 @@ private:
         return {};
     }
 
-    const SavedWeights& m_weights;
     const DatasetInfo& m_data;
     const bool m_decimalComma;
     std::vector<int> m_places; ///< field of each column; below 0: not given
     TableRows m_rows;
 };
-
-/// Least and largest of the columns would be needed, and are not among what is known.
-Result<void> checkNormalization(const SavedWeights& weights) {
-    if (weights.experiment().data.normalize != "unit")
-        return {};
-    return Error(Message("The table this model was trained on was scaled to the range from 0 to 1, "
-                         "and the weights do not say from where."),
-                 {}, Message("Train with data.normalize set to \"standard\"."));
-}
 
 std::string textOf(const spec::DataSpec& data, std::string_view field) {
     const spec::TypeInfo* format = spec::findType(spec::Kind::DataFormat, data.format);
@@ -194,8 +179,6 @@ std::string textOf(const spec::DataSpec& data, std::string_view field) {
 
 Result<TableRows> rowsFromWords(const SavedWeights& weights,
                                 const std::vector<std::string>& words) {
-    if (Result<void> checked = checkNormalization(weights); !checked)
-        return checked.error();
     RowReader reader(weights, false);
     for (const std::string& word : words) {
         CsvRecord record;
@@ -211,8 +194,6 @@ Result<TableRows> rowsFromWords(const SavedWeights& weights,
 }
 
 Result<TableRows> rowsFromFile(const SavedWeights& weights, const std::string& path) {
-    if (Result<void> checked = checkNormalization(weights); !checked)
-        return checked.error();
     const spec::DataSpec& data = weights.experiment().data;
     const Result<TextSource> text = openTextSource(path, {}, textOf(data, "encoding"));
     if (!text)

@@ -71,8 +71,25 @@ std::string dataAsJson(const DatasetInfo& info) {
                        {"class_names", named ? info.classNames : std::vector<std::string>()},
                        {"mean", info.mean},
                        {"deviation", info.deviation},
+                       {"shift", info.shift},
+                       {"scale", info.scale},
                        {"columns", columnsAsJson(info.columns)}};
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+/// Each input of a table has its scaling.
+bool fitsColumns(const DatasetInfo& info) {
+    std::size_t inputs = 0;
+    for (const ColumnFacts& column : info.columns)
+        if (column.use == ColumnFacts::Use::Category)
+            inputs += column.categories.size();
+        else if (column.use == ColumnFacts::Use::Number)
+            ++inputs;
+    if (info.mean.size() != info.deviation.size())
+        return false;
+    return info.columns.empty() || (inputs == info.mean.size() && inputs == info.shift.size() &&
+                                    inputs == info.scale.size() &&
+                                    info.sampleShape == Shape{static_cast<std::int64_t>(inputs)});
 }
 
 /// Empty when it is not what dataAsJson() writes.
@@ -86,7 +103,11 @@ std::optional<DatasetInfo> dataFromJson(const std::string& text) {
         json.at("class_names").get_to(info.classNames);
         json.at("mean").get_to(info.mean);
         json.at("deviation").get_to(info.deviation);
+        json.at("shift").get_to(info.shift);
+        json.at("scale").get_to(info.scale);
         info.columns = columnsFromJson(json.at("columns"));
+        if (!fitsColumns(info))
+            return std::nullopt;
         if (const auto numbers = json.at("numbers").get<std::int64_t>(); numbers > 0) {
             info.target = TargetKind::Numbers;
             info.targetShape = {numbers};

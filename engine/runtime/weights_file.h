@@ -8,7 +8,7 @@
 //   experiment  the frozen experiment, JSON
 //   step        updates that made these weights
 //   data        {"shape", "vocabulary", "classes", "numbers", "class_names", "mean", "deviation",
-//                "columns": [{"name", "use", "categories"}]}
+//                "shift", "scale", "columns": [{"name", "use", "categories"}]}
 //   tokenizer   of a text, see engine/data/tokenizer.h
 #pragma once
 
