@@ -25,6 +25,10 @@ QString value(const QJsonValue& number) {
     return formatValue(number.toDouble(), 4, QLocale::c());
 }
 
+QString count(qsizetype number) {
+    return QString::fromStdString(grouped(number));
+}
+
 QString values(const QJsonArray& numbers) {
     QStringList texts;
     for (const QJsonValue& number : numbers)
@@ -130,9 +134,9 @@ CommandInfo PredictCommand::info() {
              {QStringLiteral("--json"), {}, QStringLiteral("all predictions for programs")}},
             QStringLiteral("Ask the model of a run about new inputs."),
             QStringLiteral(
-                "INPUT is an IDX file of pictures, a CSV file for a model of tables, or rows: "
-                "5.1,3.5,1.4,0.2 (behind --\nwhere the first is negative). It is normalised as the "
-                "training data was. A model of texts goes on with\nINPUT, a text. RUN must have "
+                "INPUT is an IDX file of pictures, a CSV file for a model of tables, or rows:\n"
+                "5.1,3.5,1.4,0.2 (behind -- where the first is negative). It is normalised as the\n"
+                "training data was. A model of texts goes on with INPUT, a text. RUN must have\n"
                 "finished or have been stopped.")};
 }
 
@@ -227,9 +231,8 @@ QString predictionText(const QJsonObject& answer) {
         return oneSampleText(predictions.first().toObject(), names);
     QString text = classes ? classTable(predictions, names) : numberTable(predictions);
     if (predictions.size() > kMostRows)
-        text += u"\n... and " + formatCount(predictions.size() - kMostRows, QLocale::c()) +
-                u" more; --json has all.";
-    const QString samples = formatCount(predictions.size(), QLocale::c()) + u" samples";
+        text += u"\n... and " + count(predictions.size() - kMostRows) + u" more; --json has all.";
+    const QString samples = count(predictions.size()) + u" samples";
     if (answer.contains(Key("accuracy")))
         text += u"\naccuracy " + value(answer[Key("accuracy")]) + u" over " + samples;
     if (answer.contains(Key("mean_absolute_error")))

@@ -127,9 +127,9 @@ private slots:
             R"({"output": "numbers", "mean_absolute_error": 0.25, "predictions": [
                 {"sample": 0, "targets": [1, 2], "values": [1.5, -2]},
                 {"sample": 1, "targets": [3, 4], "values": [1e-9, 123456]}]})",
-            "sample        target             predicted\n"
-            "     0  1.000, 2.000         1.500, -2.000\n"
-            "     1  3.000, 4.000  1e-09, 1.235e+05\n"
+            "sample        target          predicted\n"
+            "     0  1.000, 2.000      1.500, -2.000\n"
+            "     1  3.000, 4.000  1.000e-09, 123456\n"
             "mean absolute error 0.2500 over 2 samples");
     }
 
@@ -212,7 +212,7 @@ private slots:
             << "\"trainyard runs\" needs a command: list, show, export, stop, delete.";
         QTest::newRow("far") << "blubber"
                              << "There is no command \"blubber\". There are: train, check, plan, "
-                                "runs, samples.";
+                                "predict, runs, samples.";
     }
 
     void unknownCommands() {

@@ -149,9 +149,10 @@ private slots:
         };
         const Result<void> refused = checkGoesOn(graphOf(sees));
         QVERIFY(!refused.ok());
-        QCOMPARE(refused.error().sentence(),
-                 std::string("The attention of \"mix\" sees the text that follows, so the model "
-                             "cannot go on with a text. Train it with causal attention."));
+        QCOMPARE(
+            refused.error().sentence(),
+            std::string("The attention of \"mix.heads\" sees the text that follows, so the model "
+                        "cannot go on with a text. Train it with causal attention."));
         spec::Experiment pictures;
         pictures.model.inputShape = {4};
         pictures.model.layers = {{"out", "linear", {}, {{"out_features", std::int64_t{3}}}}};
