@@ -169,6 +169,41 @@ private slots:
             0.8));
     }
 
+    void pictures() {
+        TinyModel model(1, "mse", spec::Precision::Fp32);
+        model.experiment.data.normalize = "standard";
+        model.experiment.model.inputShape = {1, 1, 2};
+        model.experiment.model.layers.insert(model.experiment.model.layers.begin(),
+                                             {"flat", "flatten", {}, {}});
+        model.data.sampleShape = {1, 1, 2};
+        QVERIFY(model.save(path()).ok());
+        // A gray PNG of two pixels, 255 and 51, as another program wrote it.
+        const QByteArray png = QByteArray::fromBase64(
+            "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAAAAADRSSBWAAAAC0lEQVR4nGP4bwwA"
+            "AjQBM5+jfuoAAAAASUVORK5CYII=");
+        const QString file = m_folder.filePath(QStringLiteral("двa.bin")); // its content counts
+        QFile picture(file);
+        QVERIFY(picture.open(QIODevice::WriteOnly) && picture.write(png) == png.size());
+        picture.close();
+        const QJsonObject answer = ask({file, file});
+        QCOMPARE(problemIn(answer), QString());
+        const QJsonArray predictions = answer[QLatin1StringView("predictions")].toArray();
+        QCOMPARE(predictions.size(), 2);
+        QCOMPARE(predictions[1][QLatin1StringView("input")].toString(), file);
+        // As the row 255,51 above.
+        QVERIFY(isNear(predictions[1][QLatin1StringView("values")][0].toDouble(), 0.8));
+
+        QVERIFY(picture.resize(png.size() - 14));
+        const QString damaged = problemIn(ask({file}));
+        QVERIFY2(damaged.startsWith(file + QStringLiteral(": ")), qPrintable(damaged));
+        QVERIFY(TinyModel(1, "mse", spec::Precision::Fp32).save(path()).ok());
+        QVERIFY(picture.open(QIODevice::WriteOnly) && picture.write(png) == png.size());
+        picture.close();
+        QCOMPARE(problemIn(ask({file})),
+                 QStringLiteral("The model takes 2, which is no picture. Give numbers with commas "
+                                "between them."));
+    }
+
     void moreRowsThanABatch() {
         const TinyModel model(1, "mse", spec::Precision::Fp32);
         QVERIFY(model.save(path()).ok());
@@ -196,12 +231,11 @@ private slots:
             QTest::newRow(name) << inputs << QString::fromUtf8(sentence);
         };
         row("no row", {QStringLiteral("cat.png")},
-            "\"cat.png\" is neither a file nor a row of numbers. Give an IDX file of samples, or "
-            "numbers with commas between them.");
+            "\"cat.png\" is neither a file nor a row of numbers. Give pictures (JPEG, PNG), an IDX "
+            "file of samples, or numbers with commas between them.");
         row("empty part", {QStringLiteral("1,,2")},
-            "\"1,,2\" is neither a file nor a row of "
-            "numbers. Give an IDX file of samples, or "
-            "numbers with commas between them.");
+            "\"1,,2\" is neither a file nor a row of numbers. Give pictures (JPEG, PNG), an IDX "
+            "file of samples, or numbers with commas between them.");
         row("too long", {QStringLiteral("1,2"), QStringLiteral("1,2,3")},
             "The row 1,2,3 has 3 numbers, but the model takes 2 (2). Give one number for each "
             "input of the model.");
