@@ -3,7 +3,6 @@
 #include "engine/runtime/predict_input.h"
 
 #include "engine/base/number_text.h"
-#include "engine/data/byte_dataset.h"
 #include "engine/data/idx_file.h"
 #include "engine/data/picture_file.h"
 #include "engine/runtime/number_list.h"
@@ -14,36 +13,42 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace trainyard::engine {
 
 namespace {
 
-/// (x - shift) * scale, for equal shares of a sample's values: its channels.
+/// (x - shift) * scale, for equal shares of a sample's values: its channels, its columns.
 class Scaling {
 public:
     /// Leaves values as they are.
-    Scaling() : m_parts{{0.0}, {1.0}} {}
-    /// Of bytes.
-    Scaling(const spec::DataSpec& data, const DatasetInfo& training) : Scaling() {
-        if (!training.mean.empty())
-            m_parts = makeNormalization(data.normalize, training);
+    Scaling() = default;
+    explicit Scaling(const DatasetInfo& training) {
+        if (!training.shift.empty()) {
+            m_shift = training.shift;
+            m_scale = training.scale;
+        }
     }
 
-    /// With the rounding of the data set that was trained on: one for each of the two operations.
+    /// With the rounding of the data sets that were trained on: bytes are computed in the type of
+    /// the inputs, numbers in fp64.
     template <class Real, class Stored>
     void apply(const Stored* stored, std::size_t count, Real* out) const {
-        const std::size_t share = std::max<std::size_t>(count / m_parts.shift.size(), 1);
+        using Computed = std::conditional_t<std::is_same_v<Stored, std::uint8_t>, Real, double>;
+        const std::size_t share = std::max<std::size_t>(count / m_shift.size(), 1);
         for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t part = std::min(i / share, m_parts.shift.size() - 1);
-            out[i] = (static_cast<Real>(stored[i]) - static_cast<Real>(m_parts.shift[part])) *
-                     static_cast<Real>(m_parts.scale[part]);
+            const std::size_t part = std::min(i / share, m_shift.size() - 1);
+            out[i] = static_cast<Real>(
+                (static_cast<Computed>(stored[i]) - static_cast<Computed>(m_shift[part])) *
+                static_cast<Computed>(m_scale[part]));
         }
     }
 
 private:
-    Normalization m_parts;
+    std::vector<double> m_shift = {0.0};
+    std::vector<double> m_scale = {1.0};
 };
 
 /// Samples in memory, bytes or numbers, with or without labels.
@@ -150,7 +155,7 @@ private:
                             {}};
     }
 
-    Scaling scaling() const { return {m_weights.experiment().data, m_weights.data()}; }
+    Scaling scaling() const { return Scaling(m_weights.data()); }
 
     /// Scaled to the size that the model takes, as those of a folder are for training.
     Result<PredictInput> openPictureFiles() {

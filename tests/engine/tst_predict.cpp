@@ -29,15 +29,14 @@ struct TinyModel {
 
     TinyModel(std::int64_t outputs, const char* loss, spec::Precision precision) {
         experiment.precision = precision;
-        experiment.data.normalize = "none";
         experiment.data.train = {{"images", "/nowhere/images"}, {"labels", "/nowhere/labels"}};
         experiment.parallel.data = 3; // as it was trained, not as it predicts
         experiment.model.inputShape = {2};
         experiment.model.layers = {{"out", "linear", {}, {{"out_features", outputs}}}};
         experiment.model.loss.type = loss;
         data.sampleShape = {2};
-        data.mean = {0.25};
-        data.deviation = {0.5};
+        data.shift = {0};
+        data.scale = {1};
         if (std::string(loss) == "cross_entropy") {
             data.classes = outputs;
         } else {
@@ -159,7 +158,8 @@ private slots:
 
     void inputsAreNormalisedAsTheTrainingDataWas() {
         TinyModel model(1, "mse", spec::Precision::Fp32);
-        model.experiment.data.normalize = "standard"; // bytes: (x / 255 - mean) / deviation
+        model.data.shift = {255 * 0.25}; // bytes: (x / 255 - mean) / deviation
+        model.data.scale = {1 / (255 * 0.5)};
         QVERIFY(model.save(path()).ok());
         const QJsonObject answer = ask({QStringLiteral("255,51")});
         QCOMPARE(problemIn(answer), QString());
@@ -171,7 +171,8 @@ private slots:
 
     void pictures() {
         TinyModel model(1, "mse", spec::Precision::Fp32);
-        model.experiment.data.normalize = "standard";
+        model.data.shift = {255 * 0.25};
+        model.data.scale = {1 / (255 * 0.5)};
         model.experiment.model.inputShape = {1, 1, 2};
         model.experiment.model.layers.insert(model.experiment.model.layers.begin(),
                                              {"flat", "flatten", {}, {}});
@@ -315,6 +316,8 @@ private slots:
         TinyModel model(3, "cross_entropy", spec::Precision::Fp64);
         model.data.mean = {0.1, 1.0 / 3};
         model.data.deviation = {1e-300, 2.0 / 3};
+        model.data.shift = {-1.0 / 7, 1e300};
+        model.data.scale = {1.0 / 9, -0.0};
         model.data.classNames = {"a\"b", "\n", ""};
         model.experiment.name = "имя";
         QVERIFY(model.save(path()).ok());
@@ -324,6 +327,8 @@ private slots:
         QCOMPARE(weights->step(), 42);
         QCOMPARE(weights->data().mean, model.data.mean); // to the bit
         QCOMPARE(weights->data().deviation, model.data.deviation);
+        QCOMPARE(weights->data().shift, model.data.shift);
+        QCOMPARE(weights->data().scale, model.data.scale);
         QCOMPARE(weights->data().classNames, model.data.classNames);
         QVERIFY(weights->data().sampleShape == model.data.sampleShape);
         QCOMPARE(weights->data().classes, 3);
