@@ -36,6 +36,13 @@ QString values(const QJsonArray& numbers) {
     return texts.join(QStringLiteral(", "));
 }
 
+/// The file of a picture, or the number of the sample.
+QString sampleName(const QJsonObject& prediction) {
+    const QString input = prediction[Key("input")].toString();
+    return input.isEmpty() ? QString::number(prediction[Key("sample")].toInteger())
+                           : QFileInfo(input).fileName();
+}
+
 QString probability(const QJsonValue& entry) {
     return QString::number(entry[Key("probability")].toDouble(), 'f', 4);
 }
@@ -78,7 +85,7 @@ QString classTable(const QJsonArray& predictions, const ClassNames& names) {
     for (qsizetype i = 0; i < std::min(predictions.size(), kMostRows); ++i) {
         const QJsonObject prediction = predictions[i].toObject();
         const QJsonArray top = prediction[Key("top")].toArray();
-        QStringList cells{QString::number(prediction[Key("sample")].toInteger())};
+        QStringList cells{sampleName(prediction)};
         if (labels)
             cells += names.of(prediction[Key("label")]);
         cells += names.of(top[0][Key("class")]);
@@ -99,7 +106,7 @@ QString numberTable(const QJsonArray& predictions) {
     Table table(std::move(columns));
     for (qsizetype i = 0; i < std::min(predictions.size(), kMostRows); ++i) {
         const QJsonObject prediction = predictions[i].toObject();
-        QStringList cells{QString::number(prediction[Key("sample")].toInteger())};
+        QStringList cells{sampleName(prediction)};
         if (targets)
             cells += values(prediction[Key("targets")].toArray());
         cells += values(prediction[Key("values")].toArray());
@@ -111,33 +118,34 @@ QString numberTable(const QJsonArray& predictions) {
 } // namespace
 
 CommandInfo PredictCommand::info() {
-    return {QStringLiteral("predict"),
-            {QStringLiteral("RUN"), QStringLiteral("[INPUT]...")},
-            {storeOption(),
-             {QStringLiteral("--validation"),
-              {},
-              QStringLiteral("instead of INPUT: the samples the run was validated on")},
-             {QStringLiteral("--labels"), QStringLiteral("FILE"),
-              QStringLiteral("the right answers for INPUT, an IDX file")},
-             {QStringLiteral("--sample"), QStringLiteral("N"),
-              QStringLiteral("only this sample of INPUT, counted from 0"), true},
-             {QStringLiteral("--top"), QStringLiteral("N"),
-              QStringLiteral("so many classes for each sample; 5 if not given")},
-             {QStringLiteral("--tokens"), QStringLiteral("N"),
-              QStringLiteral("how many tokens a sequence goes on for; 200 if not given")},
-             {QStringLiteral("--temperature"), QStringLiteral("X"),
-              QStringLiteral("below 1 likelier tokens, above 1 bolder ones; 1 if not given")},
-             {QStringLiteral("--top-k"), QStringLiteral("N"),
-              QStringLiteral("draw from the N most likely tokens only")},
-             {QStringLiteral("--seed"), QStringLiteral("N"),
-              QStringLiteral("another seed draws other tokens; 1 if not given")},
-             {QStringLiteral("--json"), {}, QStringLiteral("all predictions for programs")}},
-            QStringLiteral("Ask the model of a run about new inputs."),
-            QStringLiteral(
-                "INPUT is an IDX file of pictures, a CSV file for a model of tables, or rows:\n"
-                "5.1,3.5,1.4,0.2 (behind -- where the first is negative). It is normalised as the\n"
-                "training data was. A model of texts goes on with INPUT, a text. RUN must have\n"
-                "finished or have been stopped.")};
+    return {
+        QStringLiteral("predict"),
+        {QStringLiteral("RUN"), QStringLiteral("[INPUT]...")},
+        {storeOption(),
+         {QStringLiteral("--validation"),
+          {},
+          QStringLiteral("instead of INPUT: the samples the run was validated on")},
+         {QStringLiteral("--labels"), QStringLiteral("FILE"),
+          QStringLiteral("the right answers for INPUT, an IDX file")},
+         {QStringLiteral("--sample"), QStringLiteral("N"),
+          QStringLiteral("only this sample of INPUT, counted from 0"), true},
+         {QStringLiteral("--top"), QStringLiteral("N"),
+          QStringLiteral("so many classes for each sample; 5 if not given")},
+         {QStringLiteral("--tokens"), QStringLiteral("N"),
+          QStringLiteral("how many tokens a sequence goes on for; 200 if not given")},
+         {QStringLiteral("--temperature"), QStringLiteral("X"),
+          QStringLiteral("below 1 likelier tokens, above 1 bolder ones; 1 if not given")},
+         {QStringLiteral("--top-k"), QStringLiteral("N"),
+          QStringLiteral("draw from the N most likely tokens only")},
+         {QStringLiteral("--seed"), QStringLiteral("N"),
+          QStringLiteral("another seed draws other tokens; 1 if not given")},
+         {QStringLiteral("--json"), {}, QStringLiteral("all predictions for programs")}},
+        QStringLiteral("Ask the model of a run about new inputs."),
+        QStringLiteral(
+            "INPUT is pictures (JPEG, PNG, or an IDX file of many), a CSV file for a model of\n"
+            "tables, or rows: 5.1,3.5,1.4,0.2 (behind -- where the first is negative). It is\n"
+            "normalised as the training data was. A model of texts goes on with INPUT, a text.\n"
+            "RUN must have finished or have been stopped.")};
 }
 
 Result<QJsonObject> PredictCommand::request() const {

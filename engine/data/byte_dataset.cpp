@@ -127,6 +127,8 @@ ByteDataset::ByteDataset(SharedBytes samples, std::vector<std::int64_t> rows, Da
     : m_samples(std::move(samples)), m_rows(std::move(rows)), m_info(std::move(info)),
       m_normalization(normalization) {
     TRAINYARD_CHECK_EQ(normalization.shift.size(), static_cast<std::size_t>(m_samples->channels));
+    m_info.shift = normalization.shift;
+    m_info.scale = normalization.scale;
 }
 
 void ByteDataset::gather(std::span<const std::int64_t> samples, const BatchMemory& memory) const {

@@ -52,10 +52,11 @@ struct DatasetInfo {
     /// scaled to [0, 1]. Empty for indices.
     std::vector<double> mean;
     std::vector<double> deviation;
-    std::vector<ColumnFacts> columns; ///< of a table; empty elsewhere
-    /// Of a table, one for each input: it is (value - shift) * scale.
+    /// What the inputs are made with, one for each channel or column: (stored value - shift) *
+    /// scale. Empty for indices.
     std::vector<double> shift;
     std::vector<double> scale;
+    std::vector<ColumnFacts> columns;           ///< of a table; empty elsewhere
     std::shared_ptr<const Tokenizer> tokenizer; ///< null: inputs are not text
     /// What the reader found out or left out, for people: "The decimal mark is a comma."
     std::vector<Message> notes;

@@ -281,7 +281,10 @@ public:
                   std::vector<std::int64_t> rows, DatasetInfo info,
                   const Normalization& normalization)
         : m_part(std::move(part)), m_format(format), m_rows(std::move(rows)),
-          m_info(std::move(info)), m_normalization(normalization) {}
+          m_info(std::move(info)), m_normalization(normalization) {
+        m_info.shift = normalization.shift;
+        m_info.scale = normalization.scale;
+    }
 
     const DatasetInfo& info() const override { return m_info; }
 

@@ -163,6 +163,8 @@ private:
                          Message("Look whether the sample has numbers far from those that the "
                                  "model was trained on."));
         Json entry = {{"sample", sample}};
+        if (!m_input.names.empty())
+            entry["input"] = m_input.names[static_cast<std::size_t>(sample)];
         if (m_output == Output::Classes)
             addClasses(scores, row, entry);
         else

@@ -10,7 +10,7 @@
 namespace trainyard::engine {
 
 /// Request, "trainyard.predict/1":
-/// {"weights": FILE, "inputs": ["FILE"] or ["5.1,3.5", ...] or ["text"], "labels": FILE,
+/// {"weights": FILE, "inputs": ["FILE", ...] or ["5.1,3.5", ...] or ["text"], "labels": FILE,
 /// "validation": bool,
 ///  "samples": [0, 7], "top": 5}
 /// "samples" are numbers of samples of the input; absent: all. To a model of sequences, "inputs" is
@@ -21,12 +21,12 @@ namespace trainyard::engine {
 /// there are none
 /// {"step", "output": "classes", "probabilities" or "numbers", "classes", "class_names", "samples",
 ///  "accuracy", "mean_absolute_error",
-///  "predictions": [{"sample", "label", "top": [{"class", "probability"}]}
+///  "predictions": [{"sample", "input", "label", "top": [{"class", "probability"}]}
 ///               or {"sample", "targets": [...], "values": [...]}]}
 /// or {"step", "output": "tokens", "text", "tokens": [...]}, without "text" where there is no
 /// tokenizer.
-/// "label", "targets", "accuracy" and the error only where the right answers are known. A number
-/// that is not finite is null.
+/// "input" is the file of a picture; "label", "targets", "accuracy" and the error only where the
+/// right answers are known. A number that is not finite is null.
 std::string predict(std::string_view requestJson);
 
 } // namespace trainyard::engine

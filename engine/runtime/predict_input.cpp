@@ -3,44 +3,52 @@
 #include "engine/runtime/predict_input.h"
 
 #include "engine/base/number_text.h"
-#include "engine/data/byte_dataset.h"
 #include "engine/data/idx_file.h"
+#include "engine/data/picture_file.h"
 #include "engine/runtime/number_list.h"
 #include "engine/runtime/predict_table.h"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <fstream>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 namespace trainyard::engine {
 
 namespace {
 
-/// (x - shift) * scale, for equal shares of a sample's values: its channels.
+/// (x - shift) * scale, for equal shares of a sample's values: its channels, its columns.
 class Scaling {
 public:
     /// Leaves values as they are.
-    Scaling() : m_parts{{0.0}, {1.0}} {}
-    /// Of bytes.
-    Scaling(const spec::DataSpec& data, const DatasetInfo& training) : Scaling() {
-        if (!training.mean.empty())
-            m_parts = makeNormalization(data.normalize, training);
+    Scaling() = default;
+    explicit Scaling(const DatasetInfo& training) {
+        if (!training.shift.empty()) {
+            m_shift = training.shift;
+            m_scale = training.scale;
+        }
     }
 
-    /// With the rounding of the data set that was trained on: one for each of the two operations.
+    /// With the rounding of the data sets that were trained on: bytes are computed in the type of
+    /// the inputs, numbers in fp64.
     template <class Real, class Stored>
     void apply(const Stored* stored, std::size_t count, Real* out) const {
-        const std::size_t share = std::max<std::size_t>(count / m_parts.shift.size(), 1);
+        using Computed = std::conditional_t<std::is_same_v<Stored, std::uint8_t>, Real, double>;
+        const std::size_t share = std::max<std::size_t>(count / m_shift.size(), 1);
         for (std::size_t i = 0; i < count; ++i) {
-            const std::size_t part = std::min(i / share, m_parts.shift.size() - 1);
-            out[i] = (static_cast<Real>(stored[i]) - static_cast<Real>(m_parts.shift[part])) *
-                     static_cast<Real>(m_parts.scale[part]);
+            const std::size_t part = std::min(i / share, m_shift.size() - 1);
+            out[i] = static_cast<Real>(
+                (static_cast<Computed>(stored[i]) - static_cast<Computed>(m_shift[part])) *
+                static_cast<Computed>(m_scale[part]));
         }
     }
 
 private:
-    Normalization m_parts;
+    std::vector<double> m_shift = {0.0};
+    std::vector<double> m_scale = {1.0};
 };
 
 /// Samples in memory, bytes or numbers, with or without labels.
@@ -88,6 +96,14 @@ bool isFile(const std::string& path) {
     return std::filesystem::exists(path, failed);
 }
 
+PictureKind kindOfFile(const std::string& path) {
+    std::array<char, 16> start{};
+    std::ifstream file(path, std::ios::binary);
+    file.read(start.data(), start.size());
+    return pictureKindOf({reinterpret_cast<const std::uint8_t*>(start.data()),
+                          static_cast<std::size_t>(file.gcount())});
+}
+
 class InputOpener {
 public:
     InputOpener(const SavedWeights& weights, const InputRequest& request)
@@ -99,6 +115,10 @@ public:
         const bool file = m_request.words.size() == 1 && isFile(m_request.words.front());
         if (!m_weights.data().columns.empty())
             return openTable(file);
+        if (std::ranges::any_of(m_request.words, [](const std::string& word) {
+                return kindOfFile(word) != PictureKind::None;
+            }))
+            return openPictureFiles();
         return file ? openPictures(m_request.words.front()) : openRows();
     }
 
@@ -112,7 +132,7 @@ private:
         if (!outcome.data.validation)
             return Error(Message("The run had no samples for validation."), {},
                          Message("Name a file instead."));
-        return PredictInput{std::move(outcome.data.validation), true};
+        return PredictInput{std::move(outcome.data.validation), true, {}};
     }
 
     DatasetInfo infoOf(std::int64_t samples) const {
@@ -131,10 +151,33 @@ private:
         return PredictInput{std::make_unique<StoredSamples<double>>(
                                 infoOf(rows->rows), std::move(rows->inputs), Scaling(),
                                 std::move(rows->labels), std::move(rows->targets)),
-                            hasTargets};
+                            hasTargets,
+                            {}};
     }
 
-    Scaling scaling() const { return {m_weights.experiment().data, m_weights.data()}; }
+    Scaling scaling() const { return Scaling(m_weights.data()); }
+
+    /// Scaled to the size that the model takes, as those of a folder are for training.
+    Result<PredictInput> openPictureFiles() {
+        const bool pictures = m_shape.size() == 3 && (m_shape[0] == 1 || m_shape[0] == 3);
+        if (!pictures)
+            return Error(Message("The model takes %1, which is no picture.", {describe(m_shape)}),
+                         {}, Message("Give numbers with commas between them."));
+        const auto size = static_cast<std::size_t>(elementCount(m_shape));
+        std::vector<std::uint8_t> bytes(size * m_request.words.size());
+        for (std::size_t i = 0; i < m_request.words.size(); ++i) {
+            const std::string& path = m_request.words[i];
+            const Result<Picture> picture = readPicture(path);
+            if (!picture)
+                return Error(Message("%1: %2", {path, picture.error().what.text()}), {},
+                             picture.error().cure);
+            scalePicture(*picture, m_shape[0], m_shape[1], m_shape[2], bytes.data() + i * size);
+        }
+        const auto count = static_cast<std::int64_t>(m_request.words.size());
+        return PredictInput{std::make_unique<StoredSamples<std::uint8_t>>(
+                                infoOf(count), std::move(bytes), scaling()),
+                            false, m_request.words};
+    }
 
     Result<PredictInput> openPictures(const std::string& path) {
         Result<IdxArray> pictures = readIdx(path, IdxRole::Images, {});
@@ -156,7 +199,8 @@ private:
                                 infoOf(pictures->samples()),
                                 std::vector<std::uint8_t>(bytes.begin(), bytes.end()), scaling(),
                                 std::move(*labels)),
-                            hasTargets};
+                            hasTargets,
+                            {}};
     }
 
     Result<std::vector<std::int32_t>> readLabels(const std::string& pictures,
@@ -195,7 +239,8 @@ private:
         const auto rows = static_cast<std::int64_t>(m_request.words.size());
         return PredictInput{
             std::make_unique<StoredSamples<double>>(infoOf(rows), std::move(values), scaling()),
-            false};
+            false,
+            {}};
     }
 
     const SavedWeights& m_weights;

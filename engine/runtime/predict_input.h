@@ -15,7 +15,8 @@
 namespace trainyard::engine {
 
 struct InputRequest {
-    /// One file (IDX; CSV where the model was trained on a table), or rows: "5.1,3.5,1.4,0.2".
+    /// Pictures (JPEG, PNG), one file (IDX; CSV where the model was trained on a table), or rows:
+    /// "5.1,3.5,1.4,0.2".
     std::vector<std::string> words;
     std::string labels;      ///< IDX file with the right answers for `words`; empty: none
     bool validation = false; ///< instead of `words`: what the run was validated on
@@ -23,7 +24,8 @@ struct InputRequest {
 
 struct PredictInput {
     std::unique_ptr<Dataset> samples;
-    bool hasTargets = false; ///< the right answers are known
+    bool hasTargets = false;        ///< the right answers are known
+    std::vector<std::string> names; ///< of the samples; empty: they have numbers only
 };
 
 Result<PredictInput> openInput(const SavedWeights& weights, const InputRequest& request);

@@ -85,7 +85,7 @@ bool fitsColumns(const DatasetInfo& info) {
             inputs += column.categories.size();
         else if (column.use == ColumnFacts::Use::Number)
             ++inputs;
-    if (info.mean.size() != info.deviation.size())
+    if (info.mean.size() != info.deviation.size() || info.shift.size() != info.scale.size())
         return false;
     return info.columns.empty() || (inputs == info.mean.size() && inputs == info.shift.size() &&
                                     inputs == info.scale.size() &&

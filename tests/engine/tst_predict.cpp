@@ -29,15 +29,14 @@ struct TinyModel {
 
     TinyModel(std::int64_t outputs, const char* loss, spec::Precision precision) {
         experiment.precision = precision;
-        experiment.data.normalize = "none";
         experiment.data.train = {{"images", "/nowhere/images"}, {"labels", "/nowhere/labels"}};
         experiment.parallel.data = 3; // as it was trained, not as it predicts
         experiment.model.inputShape = {2};
         experiment.model.layers = {{"out", "linear", {}, {{"out_features", outputs}}}};
         experiment.model.loss.type = loss;
         data.sampleShape = {2};
-        data.mean = {0.25};
-        data.deviation = {0.5};
+        data.shift = {0};
+        data.scale = {1};
         if (std::string(loss) == "cross_entropy") {
             data.classes = outputs;
         } else {
@@ -159,7 +158,8 @@ private slots:
 
     void inputsAreNormalisedAsTheTrainingDataWas() {
         TinyModel model(1, "mse", spec::Precision::Fp32);
-        model.experiment.data.normalize = "standard"; // bytes: (x / 255 - mean) / deviation
+        model.data.shift = {255 * 0.25}; // bytes: (x / 255 - mean) / deviation
+        model.data.scale = {1 / (255 * 0.5)};
         QVERIFY(model.save(path()).ok());
         const QJsonObject answer = ask({QStringLiteral("255,51")});
         QCOMPARE(problemIn(answer), QString());
@@ -167,6 +167,42 @@ private slots:
         QVERIFY(isNear(
             answer[QLatin1StringView("predictions")][0][QLatin1StringView("values")][0].toDouble(),
             0.8));
+    }
+
+    void pictures() {
+        TinyModel model(1, "mse", spec::Precision::Fp32);
+        model.data.shift = {255 * 0.25};
+        model.data.scale = {1 / (255 * 0.5)};
+        model.experiment.model.inputShape = {1, 1, 2};
+        model.experiment.model.layers.insert(model.experiment.model.layers.begin(),
+                                             {"flat", "flatten", {}, {}});
+        model.data.sampleShape = {1, 1, 2};
+        QVERIFY(model.save(path()).ok());
+        // A gray PNG of two pixels, 255 and 51, as another program wrote it.
+        const QByteArray png = QByteArray::fromBase64(
+            "iVBORw0KGgoAAAANSUhEUgAAAAIAAAABCAAAAADRSSBWAAAAC0lEQVR4nGP4bwwA"
+            "AjQBM5+jfuoAAAAASUVORK5CYII=");
+        const QString file = m_folder.filePath(QStringLiteral("двa.bin")); // its content counts
+        QFile picture(file);
+        QVERIFY(picture.open(QIODevice::WriteOnly) && picture.write(png) == png.size());
+        picture.close();
+        const QJsonObject answer = ask({file, file});
+        QCOMPARE(problemIn(answer), QString());
+        const QJsonArray predictions = answer[QLatin1StringView("predictions")].toArray();
+        QCOMPARE(predictions.size(), 2);
+        QCOMPARE(predictions[1][QLatin1StringView("input")].toString(), file);
+        // As the row 255,51 above.
+        QVERIFY(isNear(predictions[1][QLatin1StringView("values")][0].toDouble(), 0.8));
+
+        QVERIFY(picture.resize(png.size() - 14));
+        const QString damaged = problemIn(ask({file}));
+        QVERIFY2(damaged.startsWith(file + QStringLiteral(": ")), qPrintable(damaged));
+        QVERIFY(TinyModel(1, "mse", spec::Precision::Fp32).save(path()).ok());
+        QVERIFY(picture.open(QIODevice::WriteOnly) && picture.write(png) == png.size());
+        picture.close();
+        QCOMPARE(problemIn(ask({file})),
+                 QStringLiteral("The model takes 2, which is no picture. Give numbers with commas "
+                                "between them."));
     }
 
     void moreRowsThanABatch() {
@@ -196,12 +232,11 @@ private slots:
             QTest::newRow(name) << inputs << QString::fromUtf8(sentence);
         };
         row("no row", {QStringLiteral("cat.png")},
-            "\"cat.png\" is neither a file nor a row of numbers. Give an IDX file of samples, or "
-            "numbers with commas between them.");
+            "\"cat.png\" is neither a file nor a row of numbers. Give pictures (JPEG, PNG), an IDX "
+            "file of samples, or numbers with commas between them.");
         row("empty part", {QStringLiteral("1,,2")},
-            "\"1,,2\" is neither a file nor a row of "
-            "numbers. Give an IDX file of samples, or "
-            "numbers with commas between them.");
+            "\"1,,2\" is neither a file nor a row of numbers. Give pictures (JPEG, PNG), an IDX "
+            "file of samples, or numbers with commas between them.");
         row("too long", {QStringLiteral("1,2"), QStringLiteral("1,2,3")},
             "The row 1,2,3 has 3 numbers, but the model takes 2 (2). Give one number for each "
             "input of the model.");
@@ -281,6 +316,8 @@ private slots:
         TinyModel model(3, "cross_entropy", spec::Precision::Fp64);
         model.data.mean = {0.1, 1.0 / 3};
         model.data.deviation = {1e-300, 2.0 / 3};
+        model.data.shift = {-1.0 / 7, 1e300};
+        model.data.scale = {1.0 / 9, -0.0};
         model.data.classNames = {"a\"b", "\n", ""};
         model.experiment.name = "имя";
         QVERIFY(model.save(path()).ok());
@@ -290,6 +327,8 @@ private slots:
         QCOMPARE(weights->step(), 42);
         QCOMPARE(weights->data().mean, model.data.mean); // to the bit
         QCOMPARE(weights->data().deviation, model.data.deviation);
+        QCOMPARE(weights->data().shift, model.data.shift);
+        QCOMPARE(weights->data().scale, model.data.scale);
         QCOMPARE(weights->data().classNames, model.data.classNames);
         QVERIFY(weights->data().sampleShape == model.data.sampleShape);
         QCOMPARE(weights->data().classes, 3);
