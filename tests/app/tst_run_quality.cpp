@@ -52,7 +52,7 @@ RunId RunQualityTest::add(const QString& name,
     for (const auto& values : validations)
         journal.metrics(++step * 10, values);
     m_store->ingest({run, u"node"_qs}, journal.frames());
-    m_store->flush().get();
+    m_store->flush().get().value();
     return run;
 }
 
