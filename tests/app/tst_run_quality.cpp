@@ -7,6 +7,7 @@
 #include "app/cli/progress_text.h"
 #include "app/cli/run_text.h"
 #include "app/models/run_list_model.h"
+#include "engine/base/check.h"
 #include "tests/app/store_support.h"
 
 #include <QTemporaryDir>
@@ -52,7 +53,7 @@ RunId RunQualityTest::add(const QString& name,
     for (const auto& values : validations)
         journal.metrics(++step * 10, values);
     m_store->ingest({run, u"node"_qs}, journal.frames());
-    m_store->flush().get().value();
+    TRAINYARD_CHECK(m_store->flush().get().ok());
     return run;
 }
 
