@@ -30,7 +30,7 @@ private:
         const QByteArray experiment =
             R"({"format": "trainyard.experiment/1", "data": )" + dataJson +
             R"(, "model": {"input": {"shape": [4]}, "layers": [{"id": "a", "type": "linear",
-                "out_features": 3}]}})";
+                "out_features": 300}]}})";
         const std::string answer = inspectExperiment(experiment.toStdString());
         return QJsonDocument::fromJson(QByteArray::fromStdString(answer))
             .object()[QLatin1StringView("data")]
