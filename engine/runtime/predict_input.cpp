@@ -226,8 +226,8 @@ private:
             if (!row)
                 return Error(
                     Message("\"%1\" is neither a file nor a row of numbers.", {excerpt(word)}), {},
-                    Message("Give an IDX file of samples, or numbers with commas "
-                            "between them."));
+                    Message("Give pictures (JPEG, PNG), an IDX file of samples, or numbers with "
+                            "commas between them."));
             if (row->size() != wanted)
                 return Error(
                     Message("The row %1 has %2 numbers, but the model takes %3 (%4).",

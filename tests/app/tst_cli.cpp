@@ -42,7 +42,7 @@ private slots:
     }
 
     void samplesAreValidAndAsTheStudioSavesThem() {
-        QCOMPARE(samples().size(), 2U);
+        QCOMPARE(samples().size(), 6U);
         for (const Sample& sample : samples()) {
             const spec::ParsedExperiment parsed = spec::parseExperiment(sample.json.toStdString());
             QVERIFY2(parsed.problems.empty(), qPrintable(sample.name));
@@ -79,7 +79,7 @@ private slots:
 
     void checkTellsOneProblemALine() {
         const Output wrong = run(
-            {"check", experiment(), "--set", "training.batch=1", "--set", "model.loss.type=mse"});
+            {"check", experiment(), "--set", "training.batch=1", "--set", "model.loss.type=mze"});
         QCOMPARE(wrong.exitCode, 2);
         QVERIFY(wrong.output.isEmpty());
         QVERIFY2(wrong.errors.startsWith("model.loss.type: "), wrong.errors.constData());

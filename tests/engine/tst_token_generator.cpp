@@ -151,7 +151,7 @@ private slots:
         QVERIFY(!refused.ok());
         QCOMPARE(
             refused.error().sentence(),
-            std::string("The attention of \"mix.heads\" sees the text that follows, so the model "
+            std::string("The attention of \"mix\" sees the text that follows, so the model "
                         "cannot go on with a text. Train it with causal attention."));
         spec::Experiment pictures;
         pictures.model.inputShape = {4};
