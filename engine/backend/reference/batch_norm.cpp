@@ -160,7 +160,7 @@ protected:
     void apply(const StepContext& context) override {
         for (std::int64_t c = 0; c < this->m_channels; ++c) {
             handOverStatistics(context, c);
-            if (wantsInputGradient(this->m_request))
+            if (this->m_request.rows > 0 && wantsInputGradient(this->m_request))
                 writeInputGradient(c);
         }
     }
