@@ -123,7 +123,7 @@ private:
         m_request.attributes = m_case.attributes;
         m_request.type = type;
         m_request.rows = m_case.rows;
-        m_request.saved = m_saved.data();
+        m_request.saved = m_case.rows > 0 ? m_saved.data() : nullptr; // as a rank without rows
         m_request.statistics = m_options.phases ? m_statistics.data() : nullptr;
         m_request.labels = m_values.labels.data();
         m_request.targets = m_targets.data();
