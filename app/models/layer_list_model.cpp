@@ -281,6 +281,15 @@ void LayerListModel::readSources(Row& row, int layer) const {
         row.inputs = names.join(u", ");
 }
 
+/// False where the loss is of the wrong kind, whatever comes in.
+bool LayerListModel::lossSuitsData() const {
+    const DataFacts* facts = m_document.dataFacts();
+    if (!facts)
+        return true;
+    return takesLabels(m_document.experiment().model.loss) ? facts->training.numbers == 0
+                                                           : facts->training.classes == 0;
+}
+
 void LayerListModel::readProblem(Row& row, int index) const {
     const int layers = static_cast<int>(m_document.experiment().model.layers.size());
     for (const Error& problem : m_document.problems()) {
@@ -289,16 +298,16 @@ void LayerListModel::readProblem(Row& row, int index) const {
         row.problem = whatText(problem);
         const bool ofEdge = row.node == Node::Layer && !row.inputShape.isEmpty() &&
                             row.outputShape.isEmpty() && fieldOfLayerPath(problem.where).empty();
-        const bool ofLoss = row.node == Node::Loss && problem.where == "model.loss";
+        const bool ofLoss =
+            row.node == Node::Loss && problem.where == "model.loss" && lossSuitsData();
         row.badInput = ofEdge || (ofLoss && !row.inputShape.isEmpty());
         if (ofEdge) {
             const auto layer = static_cast<std::size_t>(index - 1);
             row.wanted = wantedText(m_document.experiment().model.layers[layer],
                                     m_document.analysis().layers[layer].inputs.front());
         } else if (row.badInput) {
-            row.wanted = takesLabels(m_document.experiment().model.loss)
-                             ? tr("one score per class")
-                             : tr("a vector of numbers");
+            row.wanted = takesLabels(m_document.experiment().model.loss) ? tr("one score per class")
+                                                                         : tr("vector");
         }
         return;
     }

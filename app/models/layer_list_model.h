@@ -102,6 +102,7 @@ private:
     Row lossRowNow() const;
     Row layerRow(int layer) const;
     void readSources(Row& row, int layer) const;
+    bool lossSuitsData() const;
     void readProblem(Row& row, int index) const;
     static QString describe(const Row& row);
     void follow();

@@ -46,10 +46,12 @@ void dropImpliedSources(ModelSpec& model) {
 
 /// What was named twice is named once.
 void replaceSource(LayerSpec& layer, const std::string& id, const std::string& replacement) {
+    if (std::find(layer.from.begin(), layer.from.end(), id) == layer.from.end())
+        return;
     std::vector<std::string> sources;
     for (const std::string& source : layer.from) {
         const std::string& now = source == id ? replacement : source;
-        if (source != id || std::find(sources.begin(), sources.end(), now) == sources.end())
+        if (now != replacement || std::find(sources.begin(), sources.end(), now) == sources.end())
             sources.push_back(now);
     }
     layer.from = std::move(sources);

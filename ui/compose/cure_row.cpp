@@ -62,6 +62,7 @@ void CureRow::refresh() {
         QPushButton* button = makeButton(m_theme, ButtonKind::Normal, labels[i], {}, this);
         setCompact(button);
         m_layout->addWidget(button, 0, wide ? Qt::AlignLeft : Qt::Alignment());
+        button->show(); // the layout would do so later
         connect(button, &QPushButton::clicked, this, [this, i] {
             const Error* now = problem();
             const std::vector<app::Cure> cures =

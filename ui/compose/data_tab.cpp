@@ -131,7 +131,7 @@ void DataTab::makeParts(QVBoxLayout* column) {
         new FormField(m_theme, m_document, app::fixedField("data.validation.fraction"), label);
     column->addWidget(m_share);
 
-    addHeading(tr("Preparation"));
+    m_preparation = addHeading(tr("Preparation"));
     m_normalize = new FormField(m_theme, m_document, app::fixedField("data.normalize"), label);
     column->addWidget(m_normalize);
     m_augmentHead = addHeading(tr("Augmentation"));
@@ -214,7 +214,9 @@ void DataTab::refreshForm() {
     followFormat();
     // Words and characters are numbered, not measured.
     const app::DataFacts* facts = m_document.dataFacts();
-    m_normalize->setVisible(!facts || facts->training.vocabulary == 0);
+    const bool measured = !facts || facts->training.vocabulary == 0;
+    m_preparation->setVisible(measured);
+    m_normalize->setVisible(measured);
     const ValidationKind kind = validationNow();
     m_validation->setCurrent(kind);
     for (FileField* field : m_validationFiles)

@@ -50,6 +50,7 @@ private:
     QVBoxLayout* m_trainBox = nullptr;
     QVBoxLayout* m_validationBox = nullptr;
     FormGroup* m_values = nullptr;
+    QWidget* m_preparation = nullptr;
     FormField* m_normalize = nullptr;
     FormGroup* m_augment = nullptr;
     QWidget* m_augmentHead = nullptr;

@@ -10,6 +10,7 @@
 #include "ui/widgets/text_label.h"
 #include "ui/widgets/toggle_switch.h"
 
+#include <QAbstractItemView>
 #include <QComboBox>
 #include <QGridLayout>
 #include <QKeyEvent>
@@ -339,6 +340,10 @@ void FormField::buildChoice(QHBoxLayout* row) {
     box->setAccessibleName(label);
     for (const std::string& choice : choices)
         box->addItem(app::choiceText(m_field, choice));
+    // The longest choice decides how wide the list is, not the field.
+    box->setSizeAdjustPolicy(QComboBox::AdjustToMinimumContentsLengthWithIcon);
+    box->setMinimumContentsLength(6);
+    box->view()->setMinimumWidth(box->view()->sizeHintForColumn(0) + m_theme.px(space::kXl));
     addInput(row, box);
     growUpTo(row, box, m_theme.px(kInputWidth));
     connect(box, &QComboBox::activated, this, choose);
@@ -352,6 +357,7 @@ void FormField::buildText(QHBoxLayout* row) {
     line->setAccessibleName(app::catalogueText(m_field.info.label));
     shareUndo(line);
     addInput(row, line);
+    growUpTo(row, line, m_theme.px(kInputWidth));
     connect(line, &QLineEdit::editingFinished, this, [this, line] {
         m_document.finishStep();
         set(Value(line->text().toStdString()));

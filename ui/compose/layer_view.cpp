@@ -52,6 +52,11 @@ LayerView::LayerView(const Theme& theme, app::ExperimentDocument& document,
     connect(&m_layers, &QAbstractItemModel::rowsInserted, this, &LayerView::followModel);
     connect(&m_layers, &QAbstractItemModel::rowsRemoved, this, &LayerView::followModel);
     connect(&m_layers, &app::LayerListModel::dropped, this, &LayerView::choose);
+    // A chosen row that moves because others come or go is another one for who goes by its number.
+    connect(&m_layers, &QAbstractItemModel::dataChanged, this, [this] {
+        if (currentIndex().isValid())
+            emit rowChosen(chosenRow());
+    });
     connect(&theme, &Theme::themeChanged, this, &LayerView::placeNodes);
     placeNodes();
     followModel();
