@@ -800,19 +800,21 @@ void ComposePageTest::earlyStoppingBringsItsFields() {
     openCnn();
     clickTab(Section::Training);
     TrainingTab* tab = m_page->trainingTab();
-    FormField* patience = findField(tab, "training.early_stopping.patience");
-    QVERIFY(patience && patience->isHidden());
+    const auto patience = [tab] {
+        return findField(tab, "training.early_stopping.patience"); // null while it is hidden
+    };
+    QVERIFY(!patience());
     auto* metrics = findField(tab, "training.early_stopping.metric")->findChild<QComboBox*>();
     QVERIFY(metrics);
     QTest::keyClick(metrics, Qt::Key_Down);
     QVERIFY(m_document->experiment().training.earlyStopping == spec::EarlyStopping());
-    QVERIFY(!patience->isHidden());
-    type(patience->input(), QStringLiteral("3"));
+    QVERIFY(patience());
+    type(patience()->input(), QStringLiteral("3"));
     QVERIFY(m_document->experiment().training.earlyStopping->patience == 3);
     m_document->undo();
     m_document->undo();
     QVERIFY(!m_document->experiment().training.earlyStopping);
-    QVERIFY(patience->isHidden());
+    QVERIFY(!patience());
     // The rate that follows from the batch is shown.
     FormField* fits = findField(tab, "training.learning_rate_batch");
     QCOMPARE(fits->note(), QString());
