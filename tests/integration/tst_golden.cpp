@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Golden runs: the first 20 losses of each sample, on small batches. Two runs give the same bits;
-// the recorded losses (golden/NAME.txt) are met within 2e-3, because kernels round differently on
-// other processors and deep networks multiply that. TRAINYARD_RECORD_GOLDEN=1 in the environment
-// writes the records anew.
+// the recorded losses (golden/NAME.txt) are met within 1e-3 at first and a fifth more with each
+// step, because kernels round differently on other processors and training multiplies that.
+// TRAINYARD_RECORD_GOLDEN=1 in the environment writes the records anew.
 #include "app/samples/samples.h"
 #include "engine/base/number_text.h"
 #include "engine/spec/event.h"
@@ -23,7 +23,8 @@ using namespace trainyard::test;
 namespace {
 
 constexpr std::size_t kSteps = 20;
-constexpr double kTolerance = 2e-3;
+constexpr double kTolerance = 1e-3; ///< relative, of the first loss
+constexpr double kGrowth = 1.2;     ///< of the tolerance with each step
 
 QString recordOf(const QString& sample) {
     return QStringLiteral(TRAINYARD_GOLDEN_FOLDER "/%1.txt").arg(sample);
@@ -83,7 +84,8 @@ void GoldenTest::firstLosses() {
     const std::vector<double> recorded = readRecord(sample);
     QCOMPARE(recorded.size(), kSteps);
     for (std::size_t i = 0; i < kSteps; ++i)
-        QVERIFY2(std::abs(losses[i] - recorded[i]) <= kTolerance * std::abs(recorded[i]),
+        QVERIFY2(std::abs(losses[i] - recorded[i]) <=
+                     kTolerance * std::pow(kGrowth, i) * std::abs(recorded[i]),
                  qPrintable(QStringLiteral("step %1: %2, recorded %3")
                                 .arg(i + 1)
                                 .arg(losses[i])
