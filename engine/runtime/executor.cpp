@@ -15,9 +15,6 @@ namespace trainyard::engine {
 
 namespace {
 
-/// A table of more classes says nothing to people.
-constexpr std::int64_t kMaxConfusionClasses = 256;
-
 std::size_t at(std::int32_t id) {
     return static_cast<std::size_t>(id);
 }
@@ -106,10 +103,6 @@ void Executor::allocateStatistics() {
                     1;
     }
     m_statistics.assign(next, 0);
-    const std::int64_t classes = graph.values[at(graph.logits)].shape.back();
-    if (graph.loss().kind == graph::OperationKind::SoftmaxCrossEntropy &&
-        classes <= kMaxConfusionClasses)
-        m_confusion.assign(static_cast<std::size_t>(classes * classes), 0);
 }
 
 void Executor::initializeParameters() {
@@ -208,8 +201,6 @@ void Executor::setLoss(KernelRequest& request) {
     request.labels = m_labels.data();
     request.targets = m_numbers.data();
     request.lossSums = m_lossSums.data();
-    if (request.direction == Direction::Inference && !m_confusion.empty())
-        request.confusion = m_confusion.data();
 }
 
 BatchMemory Executor::batchMemory(const plan::Program& program) {

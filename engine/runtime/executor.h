@@ -79,9 +79,6 @@ public:
                                  const LoadBatch& load);
     /// Adds what the loss sums up over this rank's share of a batch to `sums`. No communication.
     void evaluate(std::int64_t batchRows, BatchSums& sums, const LoadBatch& load);
-    /// Labels against predictions of all evaluations so far, {classes, classes}, of this rank's
-    /// rows; empty where there are no classes or too many to show.
-    std::vector<std::int64_t>& confusion() { return m_confusion; }
     /// Sums `sums` over all ranks.
     Result<void> reduce(BatchSums& sums, std::uint32_t tag);
 
@@ -137,7 +134,6 @@ private:
     std::vector<std::int32_t> m_labels;         ///< where the loss reads labels
     Arena m_numbers;                            ///< where it reads numbers
     std::array<double, kLossSums> m_lossSums{}; ///< of this rank's rows
-    std::vector<std::int64_t> m_confusion;
     std::vector<double> m_statistics;        ///< of the batch norms that are reduced
     std::vector<std::size_t> m_statisticsOf; ///< by OperationId: first, in m_statistics
     std::vector<ParameterRange> m_ranges;

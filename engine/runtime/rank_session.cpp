@@ -35,7 +35,7 @@ namespace {
 constexpr std::uint32_t kPlanTag = 0x80000000u;
 constexpr std::uint32_t kValidationTag = 0x80000001u;
 
-/// Ends the session with an exit code after its event was sent.
+/// Leaves run() with an exit code, after the event that says why was sent.
 struct SessionEnd {
     RankExit exit;
 };
