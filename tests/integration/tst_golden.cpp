@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Golden runs: the first 20 losses of each sample, on small batches. Two runs give the same bits;
-// the recorded losses (golden/NAME.txt) are met within 1e-3 at first and a fifth more with each
-// step, because kernels round differently on other processors and training multiplies that.
+// the recorded losses (golden/NAME.txt) are met within kTolerance, a tenth more with each step,
+// because kernels round differently on other processors and training multiplies that (oneDNN held
+// to SSE4.1 moves resnet18 by 4e-3 in 17 steps). Steps are small (kStepSize): on batches of eight
+// the samples' own learning rates overshoot, and a run that bounces soon has nothing in common.
 // TRAINYARD_RECORD_GOLDEN=1 in the environment writes the records anew.
 #include "app/samples/samples.h"
 #include "engine/base/number_text.h"
@@ -12,6 +14,8 @@
 #include "tests/support/program.h"
 
 #include <QFile>
+#include <QJsonDocument>
+#include <QJsonObject>
 #include <QtTest>
 
 #include <cmath>
@@ -23,8 +27,9 @@ using namespace trainyard::test;
 namespace {
 
 constexpr std::size_t kSteps = 20;
-constexpr double kTolerance = 1e-3; ///< relative, of the first loss
-constexpr double kGrowth = 1.2;     ///< of the tolerance with each step
+constexpr double kTolerance = 2e-3; ///< relative, of the first loss
+constexpr double kGrowth = 1.1;     ///< of the tolerance with each step
+constexpr double kStepSize = 0.02;  ///< of the sample's learning rate
 
 QString recordOf(const QString& sample) {
     return QStringLiteral(TRAINYARD_GOLDEN_FOLDER "/%1.txt").arg(sample);
@@ -37,6 +42,14 @@ std::vector<double> readRecord(const QString& sample) {
         for (const QByteArray& line : file.readAll().trimmed().split('\n'))
             losses.push_back(line.toDouble());
     return losses;
+}
+
+QString smallStepsOf(const QString& experiment) {
+    const QJsonObject root = QJsonDocument::fromJson(contentOf(experiment)).object();
+    const QJsonObject training = root[QStringLiteral("training")].toObject();
+    const QJsonObject optimizer = training[QStringLiteral("optimizer")].toObject();
+    return QStringLiteral("training.optimizer.learning_rate=%1")
+        .arg(kStepSize * optimizer[QStringLiteral("learning_rate")].toDouble());
 }
 
 void writeRecord(const QString& sample, const std::vector<double>& losses) {
@@ -64,10 +77,11 @@ void GoldenTest::firstLosses() {
     TrainBench bench;
     const QString file = bench.path(sample + QStringLiteral(".json"));
     QCOMPARE(run({"samples", "write", sample, file}).exitCode, 0);
+    const QString rate = smallStepsOf(file);
     const auto train = [&] {
         return run({"train", file, "--store", bench.store(), "--set", "training.batch=8", "--set",
                     "training.max_steps=20", "--set", "data.validation=null", "--set",
-                    "training.schedule={\"type\": \"constant\"}"});
+                    "training.schedule={\"type\": \"constant\"}", "--set", rate});
     };
     const Output first = train();
     if (first.exitCode == 2 && first.errors.contains("dataset-fashion-mnist"))
