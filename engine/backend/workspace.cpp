@@ -6,17 +6,15 @@
 
 namespace trainyard::engine {
 
-void Workspace::Free::operator()(std::byte* memory) const {
-    ::operator delete[](memory, std::align_val_t{kAlignment});
-}
-
 void Workspace::reserve(std::size_t bytes) {
     if (bytes <= m_bytes)
         return;
     // The old memory goes first: both together would be more than the plan counts.
     m_memory.reset();
     m_bytes = 0;
-    m_memory.reset(new (std::align_val_t{kAlignment}) std::byte[bytes]);
+    m_memory = takeLargeMemory(bytes);
+    if (!m_memory)
+        throw std::bad_alloc();
     m_bytes = bytes;
 }
 

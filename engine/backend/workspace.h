@@ -6,8 +6,9 @@
 // kernel asks for `data()` in run() and not before.
 #pragma once
 
+#include "engine/base/large_memory.h"
+
 #include <cstddef>
-#include <memory>
 
 namespace trainyard::engine {
 
@@ -21,10 +22,7 @@ public:
     std::size_t bytes() const { return m_bytes; }
 
 private:
-    struct Free {
-        void operator()(std::byte* memory) const;
-    };
-    std::unique_ptr<std::byte[], Free> m_memory;
+    LargeMemory m_memory;
     std::size_t m_bytes = 0;
 };
 

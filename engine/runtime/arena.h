@@ -4,10 +4,10 @@
 // One block of zeroed, 64-byte aligned memory.
 #pragma once
 
+#include "engine/base/large_memory.h"
+
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
 #include <new>
 
 namespace trainyard::engine {
@@ -19,7 +19,7 @@ public:
     explicit Arena(std::size_t bytes) : m_bytes((bytes + 63) / 64 * 64) {
         if (m_bytes == 0)
             return;
-        m_memory.reset(static_cast<std::byte*>(std::aligned_alloc(64, m_bytes)));
+        m_memory = takeLargeMemory(m_bytes);
         if (!m_memory)
             throw std::bad_alloc();
         std::memset(m_memory.get(), 0, m_bytes);
@@ -28,11 +28,8 @@ public:
     std::size_t bytes() const { return m_bytes; }
 
 private:
-    struct Free {
-        void operator()(std::byte* memory) const { std::free(memory); }
-    };
     std::size_t m_bytes = 0;
-    std::unique_ptr<std::byte, Free> m_memory;
+    LargeMemory m_memory;
 };
 
 } // namespace trainyard::engine

@@ -150,7 +150,7 @@ std::string describeMachine() {
     out << processorField("model name") << ", family " << processorField("cpu family") << ", model "
         << processorField("model\t") << ", instruction set "
         << static_cast<int>(dnnl::get_effective_cpu_isa()) << ", oneDNN " << version->major << "."
-        << version->minor << "." << version->patch;
+        << version->minor << "." << version->patch << ", large pages"; // which form is fastest depends on them, too
     std::string machine = out.str();
     std::replace(machine.begin(), machine.end(), '\t', ' ');
     return machine;
