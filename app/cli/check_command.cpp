@@ -96,6 +96,20 @@ QString verdictText(const plan::Plan& plan) {
     return text;
 }
 
+/// How the memory in the table came to be less than it could be.
+QString memoryText(const plan::Plan& plan) {
+    QString text;
+    if (plan.accumulate > 1)
+        text += u"\nEach rank computes its rows in " + number(plan.accumulate) +
+                u" micro-batches and adds up their gradients.\n";
+    if (plan.recompute)
+        text += u"\nBlocks are computed again before their backward.\n";
+    if (plan.shardsOptimizer)
+        text +=
+            u"\nEach rank keeps the optimizer's state of its share of the parameters (ZeRO 1).\n";
+    return text;
+}
+
 QString planText(const plan::Plan& plan) {
     QString text = number(plan.graph.parameterElements()) + u" parameters in " +
                    QString::fromUtf8(name(plan.type)) + u"; " + number(plan.steps) + u" steps, " +
@@ -120,8 +134,7 @@ QString planText(const plan::Plan& plan) {
     text += table.text() + u'\n';
     if (const QString rate = rateText(plan); !rate.isEmpty())
         text += u"\nThe " + rate + u".\n";
-    if (const QString rate = rateText(plan); !rate.isEmpty())
-        text += u'\n' + rate + u".\n";
+    text += memoryText(plan);
     if (plan.buckets.empty() || plan.worldSize == 1)
         return text;
     if (plan.buckets.size() == 1)

@@ -110,6 +110,22 @@ std::vector<EditorField> makeFixedFields() {
         {"precision", choice("precision", "Precision", {"fp32", "fp64"}), ""},
         {"parallel.data", whole("data", "CPU ranks", 1, 1024, "Processes that share each batch."),
          ""},
+        {"parallel.accumulate",
+         whole("accumulate", "Micro-batches", 1, 4096,
+               "Each rank computes its rows in so many parts, one after the other, and adds up "
+               "their gradients: less memory for activations, the same update."),
+         ""},
+        {"parallel.zero",
+         whole("zero", "ZeRO stage", 0, 1,
+               "1: each rank keeps the optimizer's state of its share of the parameters only, and "
+               "the ranks exchange what they updated."),
+         ""},
+        {"parallel.recompute",
+         choice(
+             "recompute", "Recompute", {"none", "blocks"},
+             "Blocks: layers of several operations run forward once more before their backward "
+             "instead of keeping what they made. Less memory, a third more work, the same bits."),
+         ""},
         {"parallel.transport",
          choice("transport", "Transport", {"auto", "shared_memory", "gloo"},
                 "Auto: shared memory inside one computer."),

@@ -185,6 +185,20 @@ constexpr std::array kAccessors = {
              [](Experiment& e, const MaybeValue& v) {
                  return assign(e.parallel.data, v);
              }},
+    Accessor{"parallel.accumulate",
+             [](const Experiment& e) { return MaybeValue(e.parallel.accumulate); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.accumulate, v);
+             }},
+    Accessor{"parallel.zero", [](const Experiment& e) { return MaybeValue(e.parallel.zero); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.zero, v);
+             }},
+    Accessor{"parallel.recompute",
+             [](const Experiment& e) { return MaybeValue(e.parallel.recompute); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.recompute, v);
+             }},
     Accessor{"parallel.transport",
              [](const Experiment& e) { return MaybeValue(e.parallel.transport); },
              [](Experiment& e, const MaybeValue& v) {

@@ -9,8 +9,10 @@ namespace trainyard::engine {
 std::size_t CollectiveCall::bytes() const {
     switch (kind) {
     case CollectiveKind::AllReduce:
+    case CollectiveKind::ReduceScatter:
         return count * bytesOf(type);
     case CollectiveKind::Broadcast:
+    case CollectiveKind::AllGather:
         return count;
     case CollectiveKind::Barrier:
     case CollectiveKind::Leave:
@@ -22,13 +24,16 @@ std::size_t CollectiveCall::bytes() const {
 std::string CollectiveCall::text() const {
     const std::string amount = grouped(static_cast<std::int64_t>(count));
     const std::string tagText = " (tag " + std::to_string(tag) + ')';
+    const std::string place =
+        position == kElsewhere ? "" : " at byte " + grouped(static_cast<std::int64_t>(position));
+    const std::string elements = amount + ' ' + std::string(name(type)) + tagText + place;
     switch (kind) {
-    case CollectiveKind::AllReduce: {
-        std::string text = "all-reduce of " + amount + ' ' + std::string(name(type)) + tagText;
-        if (position != kElsewhere)
-            text += " at byte " + grouped(static_cast<std::int64_t>(position));
-        return text;
-    }
+    case CollectiveKind::AllReduce:
+        return "all-reduce of " + elements;
+    case CollectiveKind::ReduceScatter:
+        return "reduce-scatter of " + elements;
+    case CollectiveKind::AllGather:
+        return "all-gather of " + amount + " bytes" + tagText + place;
     case CollectiveKind::Broadcast:
         return "broadcast of " + amount + " bytes from rank " + std::to_string(root) + tagText;
     case CollectiveKind::Barrier:

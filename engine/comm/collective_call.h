@@ -19,16 +19,18 @@ enum class CollectiveKind : std::uint32_t {
     AllReduce = 1,
     Broadcast = 2,
     Barrier = 3,
-    Leave = 4 ///< the last one: a rank ends its part
+    Leave = 4, ///< the last one: a rank ends its part
+    ReduceScatter = 5,
+    AllGather = 6
 };
 
 /// Travels between processes of one build as it lies in memory.
 struct CollectiveCall {
     CollectiveKind kind = CollectiveKind::Barrier;
     std::uint32_t tag = 0;
-    DType type = DType::Fp32; ///< all-reduce only
+    DType type = DType::Fp32; ///< of sums only
     std::int32_t root = 0;    ///< broadcast only
-    std::uint64_t count = 0;  ///< all-reduce: elements; broadcast: bytes
+    std::uint64_t count = 0;  ///< sums: elements; else bytes
     /// Where the data lies in the reducible memory, kElsewhere outside it.
     std::uint64_t position = kElsewhere;
     /// Of the sizes of the reducible memory asked for so far.

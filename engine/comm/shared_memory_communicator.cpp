@@ -4,11 +4,13 @@
 // Collectives between the ranks of one host. Data in reducible memory is summed where it lies: each
 // rank adds its share over all ranks and writes the sum into everybody's buffer, between two
 // barriers. Other data goes through the segment in pieces that fit the cache, one barrier a piece.
+#include "engine/base/check.h"
 #include "engine/comm/communicator.h"
 #include "engine/comm/shared_segment.h"
 #include "engine/comm/sums.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -38,6 +40,9 @@ public:
     }
     Result<void> allReduceSum(void* data, std::size_t count, DType type,
                               std::uint32_t tag) override;
+    Result<void> reduceScatterSum(void* data, std::size_t count, DType type,
+                                  std::uint32_t tag) override;
+    Result<void> allGather(void* data, std::size_t bytes, std::uint32_t tag) override;
     Result<void> broadcast(void* data, std::size_t bytes, int root, std::uint32_t tag) override;
     Result<void> barrier(std::uint32_t tag) override;
 
@@ -46,6 +51,7 @@ private:
     Result<void> timed(Body body);
     Result<void> sumInPlaces(const CollectiveCall& call, const SharedSegment::Places& places,
                              Clock::time_point end);
+    void sumOwnSlice(const SharedSegment::Places& places, std::size_t sliceBytes, DType type);
     Result<void> sumThroughStaging(const CollectiveCall& call, std::byte* data,
                                    Clock::time_point end);
 
@@ -123,6 +129,59 @@ Result<void> SharedMemoryCommunicator::sumThroughStaging(const CollectiveCall& c
         sumTo(data + begin, addends, size / bytesOf(call.type), call.type);
     }
     return {};
+}
+
+Result<void> SharedMemoryCommunicator::reduceScatterSum(void* data, std::size_t count, DType type,
+                                                        std::uint32_t tag) {
+    const SharedSegment::Places places = m_segment->find(data, count * bytesOf(type));
+    if (places.ofRank.empty())
+        return Communicator::reduceScatterSum(data, count, type, tag);
+    TRAINYARD_CHECK(count % places.ofRank.size() == 0);
+    return timed([&](Clock::time_point end) -> Result<void> {
+        CollectiveCall call{CollectiveKind::ReduceScatter, tag, type, 0, count};
+        call.memoryHash = m_segment->memoryHash();
+        call.position = places.position;
+        if (Result<void> all = m_segment->barrier(call, true, end); !all)
+            return all;
+        sumOwnSlice(places, call.bytes() / places.ofRank.size(), type);
+        return m_segment->barrier(call, false, end); // others still read what lies here
+    });
+}
+
+/// Block by block through the cache: the own addend is where the sum goes.
+void SharedMemoryCommunicator::sumOwnSlice(const SharedSegment::Places& places,
+                                           std::size_t sliceBytes, DType type) {
+    alignas(kCacheLine) std::array<std::byte, 8192> block;
+    const std::size_t begin = sliceBytes * static_cast<std::size_t>(m_options.rank);
+    std::vector<const void*> addends(places.ofRank.size());
+    for (std::size_t done = 0; done < sliceBytes; done += block.size()) {
+        const std::size_t size = std::min(block.size(), sliceBytes - done);
+        for (std::size_t rank = 0; rank < addends.size(); ++rank)
+            addends[rank] = places.ofRank[rank] + begin + done;
+        sumTo(block.data(), addends, size / bytesOf(type), type);
+        std::memcpy(places.ofRank[static_cast<std::size_t>(m_options.rank)] + begin + done,
+                    block.data(), size);
+    }
+}
+
+Result<void> SharedMemoryCommunicator::allGather(void* data, std::size_t bytes, std::uint32_t tag) {
+    const SharedSegment::Places places = m_segment->find(data, bytes);
+    if (places.ofRank.empty())
+        return Communicator::allGather(data, bytes, tag);
+    TRAINYARD_CHECK(bytes % places.ofRank.size() == 0);
+    return timed([&](Clock::time_point end) -> Result<void> {
+        CollectiveCall call{CollectiveKind::AllGather, tag, DType::Fp32, 0, bytes};
+        call.memoryHash = m_segment->memoryHash();
+        call.position = places.position;
+        if (Result<void> all = m_segment->barrier(call, true, end); !all)
+            return all;
+        const std::size_t slice = bytes / places.ofRank.size();
+        for (std::size_t rank = 0; rank < places.ofRank.size(); ++rank)
+            if (rank != static_cast<std::size_t>(m_options.rank))
+                std::memcpy(static_cast<std::byte*>(data) + slice * rank,
+                            places.ofRank[rank] + slice * rank, slice);
+        return m_segment->barrier(call, false, end); // others still read the own slice
+    });
 }
 
 Result<void> SharedMemoryCommunicator::broadcast(void* data, std::size_t bytes, int root,

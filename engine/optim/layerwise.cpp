@@ -74,12 +74,12 @@ class Lars : public Optimizer {
 public:
     explicit Lars(const LarsSettings& settings) : m_settings(settings) {}
 
-    int slots() const override { return m_settings.momentum > 0 ? 1 : 0; }
+    int slotCount() const override { return m_settings.momentum > 0 ? 1 : 0; }
 
     void update(const UpdateContext& context, DType type, std::size_t elements,
                 const std::vector<ParameterRange>& ranges, void* parameters, const void* gradients,
                 const std::vector<void*>& state) override {
-        TRAINYARD_CHECK_EQ(static_cast<int>(state.size()), slots());
+        TRAINYARD_CHECK_EQ(static_cast<int>(state.size()), slotCount());
         if (type == DType::Fp64)
             apply(context, elements, ranges, typed<double>(parameters, gradients, state));
         else
@@ -108,7 +108,7 @@ private:
                                   .gradientScale = static_cast<T>(context.gradientScale)};
             T* p = buffers.parameters + piece.first;
             const T* g = buffers.gradients + piece.first;
-            if (slots() == 0)
+            if (slotCount() == 0)
                 sgdUpdate(step, piece.count, p, g);
             else
                 larsUpdate(step, piece.count, p, g, buffers.state[0] + piece.first);
@@ -131,12 +131,12 @@ class Lamb : public Optimizer {
 public:
     explicit Lamb(const LambSettings& settings) : m_settings(settings) {}
 
-    int slots() const override { return 2; }
+    int slotCount() const override { return 2; }
 
     void update(const UpdateContext& context, DType type, std::size_t elements,
                 const std::vector<ParameterRange>& ranges, void* parameters, const void* gradients,
                 const std::vector<void*>& state) override {
-        TRAINYARD_CHECK_EQ(static_cast<int>(state.size()), slots());
+        TRAINYARD_CHECK_EQ(static_cast<int>(state.size()), slotCount());
         TRAINYARD_CHECK_MSG(context.update >= 1, describePair(context.update, 1));
         if (type == DType::Fp64)
             apply(context, elements, ranges, typed<double>(parameters, gradients, state));

@@ -31,12 +31,12 @@ public:
     Sgd(double momentum, bool nesterov, double weightDecay)
         : m_momentum(momentum), m_nesterov(nesterov), m_weightDecay(weightDecay) {}
 
-    int slots() const override { return m_momentum > 0 ? 1 : 0; }
+    int slotCount() const override { return m_momentum > 0 ? 1 : 0; }
 
     void update(const UpdateContext& context, DType type, std::size_t elements,
                 const std::vector<ParameterRange>& ranges, void* parameters, const void* gradients,
                 const std::vector<void*>& state) override {
-        TRAINYARD_CHECK_EQ(static_cast<int>(state.size()), slots());
+        TRAINYARD_CHECK_EQ(static_cast<int>(state.size()), slotCount());
         if (type == DType::Fp64)
             apply(context, elements, ranges, typed<double>(parameters, gradients, state));
         else
@@ -54,7 +54,7 @@ private:
                                   .gradientScale = static_cast<T>(context.gradientScale)};
             T* p = buffers.parameters + at;
             const T* g = buffers.gradients + at;
-            if (slots() == 0)
+            if (slotCount() == 0)
                 sgdUpdate(step, count, p, g);
             else if (m_nesterov)
                 nesterovUpdate(step, count, p, g, buffers.state[0] + at);
@@ -76,12 +76,12 @@ public:
     };
     explicit Adam(const Settings& settings) : m_settings(settings) {}
 
-    int slots() const override { return 2; }
+    int slotCount() const override { return 2; }
 
     void update(const UpdateContext& context, DType type, std::size_t elements,
                 const std::vector<ParameterRange>& ranges, void* parameters, const void* gradients,
                 const std::vector<void*>& state) override {
-        TRAINYARD_CHECK_EQ(static_cast<int>(state.size()), slots());
+        TRAINYARD_CHECK_EQ(static_cast<int>(state.size()), slotCount());
         TRAINYARD_CHECK_MSG(context.update >= 1, describePair(context.update, 1));
         if (type == DType::Fp64)
             apply(context, elements, ranges, typed<double>(parameters, gradients, state));
@@ -123,12 +123,12 @@ public:
     Lion(double beta1, double beta2, double weightDecay)
         : m_beta1(beta1), m_beta2(beta2), m_weightDecay(weightDecay) {}
 
-    int slots() const override { return 1; }
+    int slotCount() const override { return 1; }
 
     void update(const UpdateContext& context, DType type, std::size_t elements,
                 const std::vector<ParameterRange>& ranges, void* parameters, const void* gradients,
                 const std::vector<void*>& state) override {
-        TRAINYARD_CHECK_EQ(static_cast<int>(state.size()), slots());
+        TRAINYARD_CHECK_EQ(static_cast<int>(state.size()), slotCount());
         if (type == DType::Fp64)
             apply(context, elements, ranges, typed<double>(parameters, gradients, state));
         else

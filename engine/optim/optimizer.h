@@ -35,7 +35,7 @@ class Optimizer {
 public:
     virtual ~Optimizer() = default;
     /// State buffers per parameter element: spec::optimizerSlots of the choice it was made from.
-    virtual int slots() const = 0;
+    virtual int slotCount() const = 0;
     /// `state[i]` is the i-th slot. All buffers hold `elements` values of `type`.
     virtual void update(const UpdateContext& context, DType type, std::size_t elements,
                         const std::vector<ParameterRange>& ranges, void* parameters,

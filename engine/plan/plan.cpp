@@ -6,6 +6,7 @@
 #include "engine/base/number_text.h"
 #include "engine/plan/layouts.h"
 #include "engine/program/program.h"
+#include "engine/program/recompute.h"
 #include "engine/spec/experiment_json.h"
 #include "engine/spec/training.h"
 
@@ -88,6 +89,18 @@ private:
     std::map<std::pair<Purpose, std::int64_t>, std::size_t> m_bytes;
 };
 
+/// Of one sample.
+double recomputedFlops(const Plan& plan) {
+    if (!plan.recompute)
+        return 0;
+    const std::vector<bool> again = runsAgain(plan.graph, recomputedBlocks(plan.graph));
+    double flops = 0;
+    for (std::size_t i = 0; i < again.size(); ++i)
+        if (again[i])
+            flops += plan.graph.forwardFlops(plan.graph.operations[i]);
+    return flops;
+}
+
 RankPlan planRank(const Plan& plan, int rank, const spec::Experiment& experiment,
                   ActivationBytes& activations) {
     RankPlan result;
@@ -101,9 +114,12 @@ RankPlan planRank(const Plan& plan, int rank, const spec::Experiment& experiment
     result.memory.gradients = arena;
     const int copies = plan.optimizerSlots + (plan.emaDecay ? 1 : 0) + (plan.keepsBest ? 1 : 0);
     result.memory.optimizer = arena * static_cast<std::size_t>(copies);
+    if (plan.shardsOptimizer)
+        result.memory.optimizer -= static_cast<std::size_t>(plan.optimizerSlots) *
+                                   (arena - arena / static_cast<std::size_t>(plan.worldSize));
     result.memory.activations = activations.ofRank(rank);
     const double share = static_cast<double>(result.rows.count);
-    result.flopsPerStep = 3 * share * plan.graph.forwardFlops();
+    result.flopsPerStep = share * (3 * plan.graph.forwardFlops() + recomputedFlops(plan));
     // Reduce-scatter and all-gather each move (n - 1) / n of the bytes.
     const auto world = static_cast<std::size_t>(plan.worldSize);
     result.bytesSentPerStep = world == 1 ? 0 : 2 * (world - 1) * arena / world;
@@ -173,6 +189,25 @@ RowRange rowsOfRank(std::int64_t batchRows, std::int64_t rank, std::int64_t worl
     return {rank * each + std::min(rank, extra), each + (rank < extra ? 1 : 0)};
 }
 
+std::vector<RowRange> microBatchesOfRank(std::int64_t batchRows, std::int64_t rank,
+                                         std::int64_t worldSize, std::int64_t accumulate) {
+    const RowRange rows = rowsOfRank(batchRows, rank, worldSize);
+    const std::int64_t parts =
+        std::clamp(rowsOfRank(batchRows, 0, worldSize).count, std::int64_t{1}, accumulate);
+    std::vector<RowRange> microBatches;
+    for (std::int64_t part = 0; part < parts; ++part) {
+        RowRange micro = rowsOfRank(rows.count, part, parts);
+        micro.first += rows.first;
+        microBatches.push_back(micro);
+    }
+    return microBatches;
+}
+
+Shard shardOf(const Bucket& bucket, int rank, int worldSize) {
+    const std::size_t elements = bucket.elements / static_cast<std::size_t>(worldSize);
+    return {bucket.firstElement + elements * static_cast<std::size_t>(rank), elements};
+}
+
 std::int64_t Plan::rowsOfStep(std::int64_t index) const {
     return std::min(batch, data.trainSamples - index * batch);
 }
@@ -207,6 +242,9 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
     plan.type = experiment.precision == spec::Precision::Fp64 ? DType::Fp64 : DType::Fp32;
     plan.worldSize = static_cast<int>(experiment.parallel.data);
     plan.batch = experiment.training.batch;
+    plan.accumulate = experiment.parallel.accumulate;
+    plan.shardsOptimizer = experiment.parallel.zero == 1 && plan.worldSize > 1;
+    plan.recompute = experiment.parallel.recompute == "blocks";
     plan.data = data;
     plan.stepsPerEpoch = (data.trainSamples + plan.batch - 1) / plan.batch;
     plan.steps = plan.stepsPerEpoch * experiment.training.epochs;

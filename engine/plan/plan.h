@@ -45,12 +45,24 @@ struct RowRange {
 /// does not divide, late ranks may get none. Each row belongs to exactly one rank.
 RowRange rowsOfRank(std::int64_t batchRows, std::int64_t rank, std::int64_t worldSize);
 
+/// The same rows in up to `accumulate` consecutive parts: as many on all ranks, none that is empty
+/// everywhere.
+std::vector<RowRange> microBatchesOfRank(std::int64_t batchRows, std::int64_t rank,
+                                         std::int64_t worldSize, std::int64_t accumulate);
+
 /// Gradients that travel together: one slice of the gradient arena.
 struct Bucket {
     std::size_t firstElement = 0;
     std::size_t elements = 0; ///< with padding to worldSize x 64 bytes
     std::vector<graph::ParameterId> parameters;
 };
+
+/// A rank's part of a bucket: the equal slice that it updates where the optimizer is sharded.
+struct Shard {
+    std::size_t firstElement = 0;
+    std::size_t elements = 0;
+};
+Shard shardOf(const Bucket& bucket, int rank, int worldSize);
 
 struct MemoryByClass {
     std::size_t parameters = 0;
@@ -74,6 +86,9 @@ struct Plan {
     DType type = DType::Fp32;
     int worldSize = 1;
     std::int64_t batch = 0;
+    std::int64_t accumulate = 1;  ///< micro-batches whose gradients are added up before an update
+    bool shardsOptimizer = false; ///< ZeRO 1: a rank has the state of its shards only
+    bool recompute = false;       ///< blocks are computed again before their backward
     DataCounts data;
 
     std::int64_t stepsPerEpoch = 0; ///< the last one may have fewer rows

@@ -19,12 +19,15 @@ namespace trainyard::plan {
 enum class Opcode : std::uint8_t {
     LoadBatch,        ///< inputs and labels of this rank's rows
     Forward,          ///< of `operation`, training
+    Recompute,        ///< of `operation`: forward once more, for the backward of its block
     Backward,         ///< of `operation`
     Inference,        ///< of `operation`, without leaving anything for backward
     ReduceGradients,  ///< sum of `bucket` over all ranks
+    ScatterGradients, ///< likewise, each rank gets its shard of the sum
     ReduceStatistics, ///< batch statistics of `operation` over all ranks
     ReduceSums,       ///< loss, correct rows and the wish to stop, over all ranks
-    Update            ///< clip and apply the optimizer to all parameters
+    Update,           ///< clip and apply the optimizer to all parameters, or to this rank's shards
+    GatherParameters  ///< shards of `bucket` from all ranks
 };
 std::string_view name(Opcode opcode);
 
@@ -43,6 +46,7 @@ struct Instruction {
     Lane lane = Lane::Compute;
     graph::OperationId operation = -1;
     int bucket = -1;
+    int microBatch = 0; ///< whose rows it works on
     Phase phase = Phase::Whole;
     /// Instructions of the other lane that must be done before this one starts.
     std::vector<int> waitsFor;
@@ -61,16 +65,35 @@ struct Program {
     Purpose purpose = Purpose::Training;
     std::int64_t batchRows = 0; ///< global
     RowRange rows;              ///< of this rank
+    /// Of this rank, one after the other in the same memory; as many on all ranks, some may be
+    /// empty. The first is the largest.
+    std::vector<RowRange> microBatches;
     std::vector<Instruction> instructions;
 
     std::size_t activationBytes = 0;
     std::vector<Placement> values;    ///< by ValueId; values that run in place share one
     std::vector<Placement> gradients; ///< by ValueId
     std::vector<Placement> saved;     ///< by OperationId
+
+    /// By OperationId: the block that is computed again before its backward; -1: none.
+    std::vector<int> blocks;
+    std::vector<Placement> recomputedValues; ///< by ValueId, of such blocks
+    std::vector<Placement> recomputedSaved;  ///< by OperationId
     /// By OperationId, then input: backward adds to the gradient instead of writing it.
     std::vector<std::vector<bool>> addsToGradient;
-    /// By OperationId, then parameter: likewise, for parameters that operations share.
+    /// By OperationId, then parameter: likewise, for parameters that operations share. Of the first
+    /// micro-batch: in the others everything is added.
     std::vector<std::vector<bool>> addsToParameterGradient;
+
+    /// The value is made by an operation of the recomputed block that `operation` belongs to.
+    bool isMadeInBlockOf(graph::ValueId value, const graph::Graph& graph,
+                         graph::OperationId operation) const;
+    /// Where `instruction` finds or leaves a value: in a block that is computed again, recompute
+    /// and backward have their own values.
+    const Placement& placeOf(graph::ValueId value, const graph::Graph& graph,
+                             const Instruction& instruction) const;
+    /// Likewise what the instruction's operation saves.
+    const Placement& savedPlaceOf(const Instruction& instruction) const;
 };
 
 /// By ParameterId: the operation whose backward is the last to write its gradient, which is the
@@ -79,6 +102,11 @@ std::vector<graph::OperationId> lastGradientWriters(const graph::Graph& graph);
 
 /// The gradient of this value is asked for (something before it has parameters).
 std::vector<bool> valuesWithGradient(const graph::Graph& graph);
+
+/// The operation has a backward: it has parameters, or something before it has. `withGradient`: of
+/// valuesWithGradient().
+bool needsBackward(const graph::Graph& graph, const std::vector<bool>& withGradient,
+                   graph::OperationId id);
 
 /// For a batch of `batchRows` rows over all ranks.
 Program compileProgram(const Plan& plan, int rank, Purpose purpose, std::int64_t batchRows);

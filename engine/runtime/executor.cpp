@@ -52,8 +52,7 @@ Result<std::unique_ptr<Executor>> Executor::make(const Parts& parts) {
     for (const auto& [purpose, rows] : batchSizes(parts.plan)) {
         Compiled& compiled = executor->m_compiled[{purpose, rows}];
         compiled.program = plan::compileProgram(parts.plan, parts.rank, purpose, rows);
-        for (const plan::Instruction& instruction : compiled.program.instructions)
-            compiled.kernels.push_back(executor->makeKernel(compiled.program, instruction));
+        executor->makeKernels(compiled);
     }
     return executor;
 }
@@ -61,16 +60,13 @@ Result<std::unique_ptr<Executor>> Executor::make(const Parts& parts) {
 Result<void> Executor::allocate() {
     const plan::Plan& plan = m_parts.plan;
     const std::size_t bytes = plan.arenaElements * bytesOf(plan.type);
-    TRAINYARD_CHECK_EQ(m_parts.optimizer.slots(), plan.optimizerSlots);
-    m_parameters = Arena(bytes);
+    if (Result<void> taken = allocateParameters(bytes); !taken)
+        return taken;
     auto gradients = m_parts.communicator.allocateReducible(bytes);
     if (!gradients)
         return gradients.error();
     m_gradients = *gradients;
-    for (int slot = 0; slot < plan.optimizerSlots; ++slot) {
-        m_slots.emplace_back(bytes);
-        m_slotPointers.push_back(m_slots.back().data());
-    }
+    m_update = std::make_unique<ParameterUpdate>(plan, m_parts.rank, m_parts.optimizer);
     if (plan.emaDecay)
         m_average = Arena(bytes);
     if (plan.keepsBest)
@@ -80,7 +76,7 @@ Result<void> Executor::allocate() {
     for (const auto& [purpose, batchRows] : batchSizes(plan)) {
         const plan::Program program = plan::compileProgram(plan, m_parts.rank, purpose, batchRows);
         activations = std::max(activations, program.activationBytes);
-        rows = std::max(rows, program.rows.count);
+        rows = std::max(rows, program.microBatches.front().count);
     }
     m_activations = Arena(activations);
     const auto targets = static_cast<std::size_t>(rows * elementCount(plan.graph.targetShape()));
@@ -89,6 +85,19 @@ Result<void> Executor::allocate() {
     else
         m_numbers = Arena(targets * bytesOf(plan.type));
     allocateStatistics();
+    return {};
+}
+
+Result<void> Executor::allocateParameters(std::size_t bytes) {
+    if (!m_parts.plan.shardsOptimizer) {
+        m_ownParameters = Arena(bytes);
+        m_parameters = {m_ownParameters.data(), m_ownParameters.bytes()};
+        return {};
+    }
+    auto parameters = m_parts.communicator.allocateReducible(bytes);
+    if (!parameters)
+        return parameters.error();
+    m_parameters = *parameters;
     return {};
 }
 
@@ -111,27 +120,9 @@ void Executor::initializeParameters() {
         const graph::ParameterInfo& info = plan.graph.parameters[i];
         const auto id = static_cast<graph::ParameterId>(i);
         initialize(info, id, m_parts.seed, plan.type, parameter(m_parameters.data(), id).data);
-        m_ranges.push_back({plan.parameterOffset[i],
-                            static_cast<std::size_t>(elementCount(info.shape)), info.decays,
-                            info.trained, info.momentum});
     }
-    std::sort(m_ranges.begin(), m_ranges.end(),
-              [](const ParameterRange& a, const ParameterRange& b) { return a.first < b.first; });
-    findTrainedSpans();
     if (m_average.bytes() > 0)
         std::ranges::copy(parameters(), m_average.data());
-}
-
-/// Between running statistics; padding is zero and may be in a span.
-void Executor::findTrainedSpans() {
-    bool open = false;
-    for (const ParameterRange& range : m_ranges) {
-        if (range.trained && !open)
-            m_trainedSpans.push_back(range);
-        if (range.trained)
-            m_trainedSpans.back().count = range.first + range.count - m_trainedSpans.back().first;
-        open = range.trained;
-    }
 }
 
 Operand Executor::activation(const plan::Placement& placement, graph::ValueId value) const {
@@ -157,10 +148,13 @@ KernelRequest Executor::requestFor(const plan::Program& program,
                         : instruction.opcode == plan::Opcode::Inference ? Direction::Inference
                                                                         : Direction::Forward;
     request.type = m_parts.plan.type;
-    request.rows = program.rows.count;
+    request.rows = program.microBatches[at(instruction.microBatch)].count;
     const std::vector<bool> withGradient = plan::valuesWithGradient(m_parts.plan.graph);
+    const auto place = [&](graph::ValueId value) -> const plan::Placement& {
+        return program.placeOf(value, m_parts.plan.graph, instruction);
+    };
     for (const graph::ValueId input : operation.inputs) {
-        Operand operand = activation(program.values[at(input)], input);
+        Operand operand = activation(place(input), input);
         Operand gradient = activation(program.gradients[at(input)], input);
         if (backward && !traits.readsInput)
             operand.data = nullptr;
@@ -171,7 +165,7 @@ KernelRequest Executor::requestFor(const plan::Program& program,
             request.inputGradients.push_back(std::move(gradient));
     }
     for (const graph::ValueId output : operation.outputs) {
-        Operand operand = activation(program.values[at(output)], output);
+        Operand operand = activation(place(output), output);
         if (backward && !traits.readsOutput)
             operand.data = nullptr;
         request.outputs.push_back(std::move(operand));
@@ -186,12 +180,14 @@ KernelRequest Executor::requestFor(const plan::Program& program,
     if (backward) {
         request.addToInputGradient = program.addsToGradient[at(instruction.operation)];
         request.addToParameterGradient = program.addsToParameterGradient[at(instruction.operation)];
+        if (instruction.microBatch > 0)
+            request.addToParameterGradient.assign(operation.parameters.size(), true);
     }
     request.phase = instruction.phase;
     if (operation.kind == graph::OperationKind::BatchNorm)
         request.statistics = m_statistics.data() + m_statisticsOf[at(instruction.operation)];
-    if (program.saved[at(instruction.operation)].bytes > 0)
-        request.saved = m_activations.data() + program.saved[at(instruction.operation)].offset;
+    if (const plan::Placement& saved = program.savedPlaceOf(instruction); saved.bytes > 0)
+        request.saved = m_activations.data() + saved.offset;
     if (graph::isLoss(operation.kind))
         setLoss(request);
     return request;
@@ -213,11 +209,19 @@ BatchMemory Executor::batchMemory(const plan::Program& program) {
             .numberType = plan.type};
 }
 
-std::unique_ptr<Kernel> Executor::makeKernel(const plan::Program& program,
-                                             const plan::Instruction& instruction) {
-    if (instruction.operation < 0 || instruction.opcode == plan::Opcode::ReduceStatistics)
-        return nullptr;
-    return m_parts.backend.compile(requestFor(program, instruction));
+void Executor::makeKernels(Compiled& compiled) {
+    for (const plan::Instruction& instruction : compiled.program.instructions) {
+        compiled.kernels.push_back(nullptr);
+        if (instruction.operation < 0 || instruction.opcode == plan::Opcode::ReduceStatistics)
+            continue;
+        const KernelKey key{instruction.opcode, instruction.operation, instruction.phase,
+                            compiled.program.microBatches[at(instruction.microBatch)].count,
+                            instruction.microBatch > 0};
+        std::unique_ptr<Kernel>& kernel = compiled.owned[key];
+        if (!kernel)
+            kernel = m_parts.backend.compile(requestFor(compiled.program, instruction));
+        compiled.kernels.back() = kernel.get();
+    }
 }
 
 Executor::Compiled& Executor::compiled(plan::Purpose purpose, std::int64_t batchRows) {
@@ -244,6 +248,8 @@ Result<void> Executor::runCollective(const plan::Instruction& instruction, std::
                                      BatchSums& sums) {
     if (instruction.opcode == plan::Opcode::ReduceSums) {
         sums.values = m_lossSums;
+        if (m_parts.plan.shardsOptimizer)
+            sums.gradientSquares = m_update->gradientSquares(m_gradients.data());
         return reduce(sums, tag);
     }
     if (instruction.opcode == plan::Opcode::ReduceStatistics) {
@@ -257,17 +263,29 @@ Result<void> Executor::runCollective(const plan::Instruction& instruction, std::
                                                  DType::Fp64, tag);
     }
     const plan::Bucket& bucket = m_parts.plan.buckets[at(instruction.bucket)];
-    std::byte* first = m_gradients.data() + bucket.firstElement * bytesOf(m_parts.plan.type);
-    return m_parts.communicator.allReduceSum(first, bucket.elements, m_parts.plan.type, tag);
+    const DType type = m_parts.plan.type;
+    const std::size_t offset = bucket.firstElement * bytesOf(type);
+    Communicator& communicator = m_parts.communicator;
+    switch (instruction.opcode) {
+    case plan::Opcode::GatherParameters:
+        return communicator.allGather(m_parameters.data() + offset, bucket.elements * bytesOf(type),
+                                      tag);
+    case plan::Opcode::ScatterGradients:
+        return communicator.reduceScatterSum(m_gradients.data() + offset, bucket.elements, type,
+                                             tag);
+    default:
+        return communicator.allReduceSum(m_gradients.data() + offset, bucket.elements, type, tag);
+    }
 }
 
 Result<void> Executor::reduce(BatchSums& sums, std::uint32_t tag) {
     if (m_parts.communicator.worldSize() == 1)
         return {};
-    std::array<double, kLossSums + 2> values{};
+    std::array<double, kLossSums + 3> values{};
     std::ranges::copy(sums.values, values.begin());
     values[kLossSums] = sums.rows;
     values[kLossSums + 1] = sums.stopRequested ? 1.0 : 0.0;
+    values[kLossSums + 2] = sums.gradientSquares;
     if (auto reduced =
             m_parts.communicator.allReduceSum(values.data(), values.size(), DType::Fp64, tag);
         !reduced)
@@ -275,6 +293,7 @@ Result<void> Executor::reduce(BatchSums& sums, std::uint32_t tag) {
     std::copy_n(values.begin(), sums.values.size(), sums.values.begin());
     sums.rows = values[kLossSums];
     sums.stopRequested = values[kLossSums + 1] > 0;
+    sums.gradientSquares = values[kLossSums + 2];
     return {};
 }
 
@@ -285,44 +304,42 @@ double Executor::shareCounted(const BatchSums& sums) const {
     return sums[kCounted] > 0 && sums[kCounted] < all ? all / sums[kCounted] : 1.0;
 }
 
-double Executor::gradientNorm() const {
-    const DType type = m_parts.plan.type;
-    if (m_trainedSpans.size() == 1)
-        return norm(type, m_gradients.data() + m_trainedSpans[0].first * bytesOf(type),
-                    m_trainedSpans[0].count);
-    double squares = 0;
-    for (const ParameterRange& span : m_trainedSpans) {
-        const double part = norm(type, m_gradients.data() + span.first * bytesOf(type), span.count);
-        squares += part * part;
-    }
-    return std::sqrt(squares);
-}
-
 void Executor::update(const StepInput& input, StepResult& result) {
     const plan::Plan& plan = m_parts.plan;
     UpdateContext context;
     context.update = input.step + 1;
     context.learningRate = input.learningRate;
     context.gradientScale = shareCounted(result.sums);
-    result.gradientNorm = context.gradientScale * gradientNorm();
+    const double squares = plan.shardsOptimizer ? result.sums.gradientSquares
+                                                : m_update->gradientSquares(m_gradients.data());
+    result.gradientNorm = context.gradientScale * std::sqrt(squares);
     result.finite = std::isfinite(result.gradientNorm) && std::isfinite(result.sums[kLoss]);
     if (!result.finite)
         return;
     if (input.clipNorm && result.gradientNorm > *input.clipNorm)
         context.gradientScale *= *input.clipNorm / result.gradientNorm;
-    updateStatistics(plan.type, m_ranges, m_parameters.data(), m_gradients.data());
-    m_parts.optimizer.update(context, plan.type, plan.arenaElements, m_ranges, m_parameters.data(),
-                             m_gradients.data(), m_slotPointers);
+    m_update->apply(context, m_parameters.data(), m_gradients.data());
+}
+
+void Executor::averageParameters(const StepInput& input) {
+    const plan::Plan& plan = m_parts.plan;
     if (plan.emaDecay)
-        averageWeights(plan.type, *plan.emaDecay, context.update, plan.arenaElements,
+        averageWeights(plan.type, *plan.emaDecay, input.step + 1, plan.arenaElements,
                        m_parameters.data(), m_average.data());
+}
+
+void Executor::loadPart(const plan::Program& program, const plan::Instruction& instruction,
+                        const LoadBatch& load, StepContext& context) {
+    const plan::RowRange& rows = program.microBatches[at(instruction.microBatch)];
+    context.firstRow = rows.first;
+    load(batchMemory(program), {instruction.microBatch, rows});
 }
 
 Result<StepResult> Executor::trainStep(std::int64_t batchRows, const StepInput& input,
                                        const LoadBatch& load) {
     Compiled& compiled = this->compiled(plan::Purpose::Training, batchRows);
     const plan::Program& program = compiled.program;
-    const StepContext context{m_parts.seed, input.step, program.rows.first, batchRows};
+    StepContext context{m_parts.seed, input.step, program.rows.first, batchRows};
     TRAINYARD_CHECK(!m_averageIsUsed);
     StepResult result;
     result.sums.rows = static_cast<double>(program.rows.count);
@@ -338,14 +355,17 @@ Result<StepResult> Executor::trainStep(std::int64_t batchRows, const StepInput& 
         note(instruction, static_cast<std::int64_t>(i));
         switch (instruction.opcode) {
         case plan::Opcode::LoadBatch:
-            load(batchMemory(program));
+            loadPart(program, instruction, load, context);
             break;
         case plan::Opcode::Forward:
+        case plan::Opcode::Recompute:
         case plan::Opcode::Backward:
         case plan::Opcode::Inference:
             compiled.kernels[i]->run(context);
             break;
         case plan::Opcode::ReduceGradients:
+        case plan::Opcode::ScatterGradients:
+        case plan::Opcode::GatherParameters:
         case plan::Opcode::ReduceStatistics:
         case plan::Opcode::ReduceSums:
             if (auto done = runCollective(instruction, static_cast<std::uint32_t>(i), result.sums);
@@ -357,18 +377,20 @@ Result<StepResult> Executor::trainStep(std::int64_t batchRows, const StepInput& 
             break;
         }
     }
+    if (result.finite)
+        averageParameters(input);
     return result;
 }
 
 void Executor::evaluate(std::int64_t batchRows, BatchSums& sums, const LoadBatch& load) {
     Compiled& compiled = this->compiled(plan::Purpose::Evaluation, batchRows);
     const plan::Program& program = compiled.program;
-    const StepContext context{m_parts.seed, 0, program.rows.first, batchRows};
+    StepContext context{m_parts.seed, 0, program.rows.first, batchRows};
     m_lossSums = {};
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
         note(program.instructions[i], static_cast<std::int64_t>(i));
         if (program.instructions[i].opcode == plan::Opcode::LoadBatch)
-            load(batchMemory(program));
+            loadPart(program, program.instructions[i], load, context);
         else
             compiled.kernels[i]->run(context);
     }
@@ -406,11 +428,9 @@ std::span<const std::byte> Executor::parameters() const {
 
 plan::MemoryByClass Executor::memory() const {
     plan::MemoryByClass memory;
-    memory.parameters = m_parameters.bytes();
+    memory.parameters = m_parameters.size();
     memory.gradients = m_gradients.size();
-    for (const Arena& slot : m_slots)
-        memory.optimizer += slot.bytes();
-    memory.optimizer += m_average.bytes() + m_best.bytes();
+    memory.optimizer = m_update->stateBytes() + m_average.bytes() + m_best.bytes();
     memory.activations = m_activations.bytes();
     return memory;
 }

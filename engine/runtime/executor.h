@@ -12,6 +12,7 @@
 #include "engine/plan/plan.h"
 #include "engine/program/program.h"
 #include "engine/runtime/arena.h"
+#include "engine/runtime/parameter_update.h"
 #include "engine/runtime/rank_protocol.h"
 
 #include <array>
@@ -21,6 +22,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,6 +32,7 @@ namespace trainyard::engine {
 struct BatchSums {
     std::array<double, kLossSums> values{}; ///< by LossSum
     double rows = 0;
+    double gradientSquares = 0; ///< of the gradients that a rank updates, where each has its shards
     /// Somebody asked for the end: the same answer on all ranks.
     bool stopRequested = false;
 
@@ -55,8 +58,14 @@ struct StepResult {
     bool finite = true;
 };
 
-/// Puts this rank's rows of the current batch into memory.
-using LoadBatch = std::function<void(const BatchMemory&)>;
+/// Part of the current batch, which comes in order.
+struct BatchPart {
+    int microBatch = 0;
+    plan::RowRange rows; ///< of the global batch
+};
+
+/// Puts the rows of a part into memory.
+using LoadBatch = std::function<void(const BatchMemory&, const BatchPart&)>;
 
 class Executor {
 public:
@@ -97,36 +106,42 @@ public:
     plan::MemoryByClass memory() const;
 
 private:
+    /// What tells the kernels of a program apart: opcode, operation, phase, rows, and whether
+    /// parameter gradients of an earlier micro-batch are there.
+    using KernelKey = std::tuple<plan::Opcode, graph::OperationId, plan::Phase, std::int64_t, bool>;
     struct Compiled {
         plan::Program program;
-        std::vector<std::unique_ptr<Kernel>> kernels; ///< by instruction; null: none
+        std::vector<Kernel*> kernels; ///< by instruction; null: none
+        /// Micro-batches of one size share kernels.
+        std::map<KernelKey, std::unique_ptr<Kernel>> owned;
     };
 
     explicit Executor(const Parts& parts);
     Result<void> allocate();
+    Result<void> allocateParameters(std::size_t bytes);
     void allocateStatistics();
     void initializeParameters();
-    void findTrainedSpans();
     Compiled& compiled(plan::Purpose purpose, std::int64_t batchRows);
-    std::unique_ptr<Kernel> makeKernel(const plan::Program& program,
-                                       const plan::Instruction& instruction);
+    void makeKernels(Compiled& compiled);
     KernelRequest requestFor(const plan::Program& program, const plan::Instruction& instruction);
     BatchMemory batchMemory(const plan::Program& program);
+    void loadPart(const plan::Program& program, const plan::Instruction& instruction,
+                  const LoadBatch& load, StepContext& context);
     void setLoss(KernelRequest& request);
     Operand activation(const plan::Placement& placement, graph::ValueId value) const;
     Operand parameter(std::byte* arena, graph::ParameterId id) const;
     Result<void> runCollective(const plan::Instruction& instruction, std::uint32_t tag,
                                BatchSums& sums);
     double shareCounted(const BatchSums& sums) const;
-    double gradientNorm() const;
     void update(const StepInput& input, StepResult& result);
+    void averageParameters(const StepInput& input);
     void note(const plan::Instruction& instruction, std::int64_t index);
 
     Parts m_parts;
-    Arena m_parameters;
-    std::span<std::byte> m_gradients; ///< owned by the communicator
-    std::vector<Arena> m_slots;
-    std::vector<void*> m_slotPointers;
+    Arena m_ownParameters;             ///< none where the communicator owns them
+    std::span<std::byte> m_parameters; ///< the communicator's where ranks gather them
+    std::span<std::byte> m_gradients;  ///< the communicator's
+    std::unique_ptr<ParameterUpdate> m_update;
     Arena m_average; ///< of the parameters, or the parameters themselves while they are swapped
     Arena m_best;
     bool m_averageIsUsed = false;
@@ -134,10 +149,8 @@ private:
     std::vector<std::int32_t> m_labels;         ///< where the loss reads labels
     Arena m_numbers;                            ///< where it reads numbers
     std::array<double, kLossSums> m_lossSums{}; ///< of this rank's rows
-    std::vector<double> m_statistics;        ///< of the batch norms that are reduced
-    std::vector<std::size_t> m_statisticsOf; ///< by OperationId: first, in m_statistics
-    std::vector<ParameterRange> m_ranges;
-    std::vector<ParameterRange> m_trainedSpans; ///< as long as they can be
+    std::vector<double> m_statistics;           ///< of the batch norms that are reduced
+    std::vector<std::size_t> m_statisticsOf;    ///< by OperationId: first, in m_statistics
     std::map<std::pair<plan::Purpose, std::int64_t>, Compiled> m_compiled;
 };
 

@@ -271,17 +271,32 @@ private:
             static_cast<std::size_t>(elementCount(m_plan.data.sampleShape)) *
             bytesOf(indices ? DType::Int32 : m_plan.type);
         const auto rowNumbers = static_cast<std::size_t>(m_plan.data.numbers);
-        return [&loader, rowBytes, rowNumbers](const BatchMemory& memory) {
-            const Batch* batch = loader.next();
+        const Batch* batch = nullptr;
+        std::size_t done = 0; // rows of the batch
+        return [&loader, rowBytes, rowNumbers, batch, done](const BatchMemory& memory,
+                                                            const BatchPart& part) mutable {
+            if (part.microBatch == 0) {
+                batch = loader.next();
+                done = 0;
+            }
             TRAINYARD_CHECK(batch != nullptr);
-            const auto rows = static_cast<std::size_t>(batch->rows);
+            const auto rows = static_cast<std::size_t>(part.rows.count);
             if (rows == 0)
                 return;
-            std::memcpy(memory.inputs, batch->inputs, rows * rowBytes);
-            std::ranges::copy(batch->labels, memory.labels);
+            TRAINYARD_CHECK(done + rows <= static_cast<std::size_t>(batch->rows));
+            const std::size_t rowLabels =
+                batch->labels.size() / static_cast<std::size_t>(batch->rows);
+            std::memcpy(memory.inputs,
+                        static_cast<const std::byte*>(batch->inputs) + done * rowBytes,
+                        rows * rowBytes);
+            std::ranges::copy(batch->labels.subspan(done * rowLabels, rows * rowLabels),
+                              memory.labels);
+            const std::size_t numberBytes = rowNumbers * bytesOf(memory.numberType);
             if (batch->numbers)
-                std::memcpy(memory.numbers, batch->numbers,
-                            rows * rowNumbers * bytesOf(memory.numberType));
+                std::memcpy(memory.numbers,
+                            static_cast<const std::byte*>(batch->numbers) + done * numberBytes,
+                            rows * numberBytes);
+            done += rows;
         };
     }
 

@@ -86,6 +86,13 @@ enum class Precision { Fp64, Fp32 };
 
 struct ParallelSpec {
     std::int64_t data = 1;
+    /// Parts of each rank's rows that are computed one after the other, their gradients added.
+    std::int64_t accumulate = 1;
+    /// ZeRO stage (Rajbhandari et al., 2020): 1 shards the optimizer's state over the ranks.
+    std::int64_t zero = 0;
+    /// "none", or "blocks": layers of several operations run forward again before their backward
+    /// instead of keeping their values.
+    std::string recompute = "none";
     /// How ranks exchange gradients: "auto", "shared_memory" or "gloo".
     std::string transport = "auto";
     bool operator==(const ParallelSpec&) const = default;

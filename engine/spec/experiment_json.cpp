@@ -221,11 +221,16 @@ void readPrecision(ObjectReader& reader, Precision& precision) {
 void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) {
     ObjectReader reader(json, "parallel", problems);
     reader.integer("data", parallel.data);
+    reader.integer("accumulate", parallel.accumulate);
+    reader.integer("zero", parallel.zero);
+    reader.text("recompute", parallel.recompute);
     reader.text("transport", parallel.transport);
     // Keys of the format whose other values this version cannot run: it refuses them in words.
-    const std::vector<std::pair<const char*, Json>> fixed = {
-        {"tensor", 1}, {"pipeline", 1},   {"micro_batches", 1},  {"schedule", "1f1b"},
-        {"zero", 0},   {"accumulate", 1}, {"recompute", "none"}, {"compression", "none"}};
+    const std::vector<std::pair<const char*, Json>> fixed = {{"tensor", 1},
+                                                             {"pipeline", 1},
+                                                             {"micro_batches", 1},
+                                                             {"schedule", "1f1b"},
+                                                             {"compression", "none"}};
     for (const auto& [key, only] : fixed) {
         const Json* value = reader.take(key);
         if (value && *value != only)

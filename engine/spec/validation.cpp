@@ -17,6 +17,7 @@ namespace trainyard::spec {
 namespace {
 
 constexpr std::int64_t kMaxRanks = 1024;
+constexpr std::int64_t kMostMicroBatches = 4096;
 constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
 
 class Checker {
@@ -171,6 +172,9 @@ private:
     void checkParallel() {
         const ParallelSpec& parallel = m_experiment.parallel;
         checkRange("parallel.data", parallel.data, 1, kMaxRanks);
+        checkRange("parallel.accumulate", parallel.accumulate, 1, kMostMicroBatches);
+        checkZero();
+        checkOneOf("parallel.recompute", parallel.recompute, {"none", "blocks"});
         checkOneOf("parallel.transport", parallel.transport, {"auto", "shared_memory", "gloo"});
         const std::int64_t batch = m_experiment.training.batch;
         if (batch >= 1 && parallel.data > batch)
@@ -179,7 +183,29 @@ private:
                  {grouped(batch), grouped(parallel.data)}},
                 {"Use a batch of at least %2, or %1 ranks.",
                  {grouped(batch), grouped(parallel.data)}});
+        else if (batch >= 1 && parallel.data >= 1)
+            checkMicroBatches((batch + parallel.data - 1) / parallel.data);
         checkDevices();
+    }
+
+    /// `rows`: of the first rank, which has the most.
+    void checkMicroBatches(std::int64_t rows) {
+        const std::int64_t parts = m_experiment.parallel.accumulate;
+        if (parts > rows)
+            add("parallel.accumulate",
+                {"%1 rows of a batch on each rank cannot be cut into %2 micro-batches.",
+                 {grouped(rows), grouped(parts)}},
+                {"Use at most %1 micro-batches, or a larger batch.", {grouped(rows)}});
+    }
+
+    void checkZero() {
+        checkRange("parallel.zero", m_experiment.parallel.zero, 0, 1);
+        const std::string& optimizer = m_experiment.training.optimizer.type;
+        if (m_experiment.parallel.zero > 0 && (optimizer == "lars" || optimizer == "lamb"))
+            add("parallel.zero",
+                {"%1 needs the norm of whole tensors, and a sharded optimizer sees parts of them.",
+                 {optimizer}},
+                {"Set parallel.zero to 0, or choose another optimizer."});
     }
 
     /// "local/cpu:" and a number, written in one way only: one device has one name.

@@ -105,6 +105,11 @@ private slots:
         QCOMPARE(objectIn(json.output)[QLatin1StringView("format")].toString(),
                  QStringLiteral("trainyard.plan/1"));
         QCOMPARE(objectIn(json.output)[QLatin1StringView("ranks")].toArray().size(), 2);
+        const Output less = run({"plan", experiment(), "--set", "parallel.zero=1", "--set",
+                                 "parallel.accumulate=2", "--set", "parallel.recompute=blocks"});
+        QVERIFY2(less.output.contains("in 2 micro-batches") && less.output.contains("ZeRO 1") &&
+                     less.output.contains("computed again"),
+                 QByteArray(less.output + less.errors).constData());
     }
 
     void trainPrintsALineForEachEpoch() {

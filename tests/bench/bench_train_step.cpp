@@ -137,7 +137,8 @@ private:
     void step() {
         const engine::StepInput input{.step = m_step++, .learningRate = 1e-4};
         const auto result = m_executor->trainStep(
-            m_case.rows, input, [this](const engine::BatchMemory& memory) { load(memory); });
+            m_case.rows, input,
+            [this](const engine::BatchMemory& memory, const engine::BatchPart&) { load(memory); });
         TRAINYARD_CHECK(result.ok() && result->finite);
     }
 

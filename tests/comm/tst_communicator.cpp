@@ -126,6 +126,41 @@ std::string everySum(Communicator& group) {
     return group.worldSize() == 1 || group.secondsInside() > 0 ? "fine" : "time was not measured";
 }
 
+/// The own slice has the bits of an all-reduce; what is gathered is what each rank had.
+std::string checkShards(Communicator& group, std::byte* data, std::size_t slice,
+                        std::uint32_t tag) {
+    const auto ranks = static_cast<std::size_t>(group.worldSize());
+    const std::size_t own = slice * static_cast<std::size_t>(group.rank());
+    const std::size_t count = slice * ranks / sizeof(float);
+    std::vector<std::byte> expected(slice * ranks);
+    fill<float>(expected.data(), count, group.rank(), tag);
+    fill<float>(data, count, group.rank(), tag);
+    if (auto done = group.allReduceSum(expected.data(), count, DType::Fp32, tag); !done)
+        return done.error().sentence();
+    if (auto done = group.reduceScatterSum(data, count, DType::Fp32, tag); !done)
+        return done.error().sentence();
+    if (!std::equal(data + own, data + own + slice,
+                    expected.begin() + static_cast<std::ptrdiff_t>(own)))
+        return "wrong shard of " + std::to_string(slice) + " bytes";
+    if (auto done = group.allGather(data, slice * ranks, tag); !done)
+        return done.error().sentence();
+    return std::equal(expected.begin(), expected.end(), data) ? std::string() : "wrong gathering";
+}
+
+std::string everyShard(Communicator& group) {
+    const auto ranks = static_cast<std::size_t>(group.worldSize());
+    const Result<std::span<std::byte>> arena = group.allocateReducible(4 * 300'032);
+    if (!arena)
+        return "no memory";
+    std::vector<std::byte> elsewhere(arena->size());
+    std::uint32_t tag = 0;
+    for (const std::size_t slice : {64u, 8192u, 8256u, 300'032u})
+        for (std::byte* memory : {arena->data(), elsewhere.data()})
+            if (std::string wrong = checkShards(group, memory, slice, ++tag); !wrong.empty())
+                return std::to_string(ranks) + " ranks: " + wrong;
+    return "fine";
+}
+
 std::string everyBroadcast(Communicator& group) {
     std::vector<std::byte> memory(3000100);
     std::uint32_t tag = 0;
@@ -197,6 +232,8 @@ class TestCommunicator : public QObject {
 private slots:
     void sums_data() { transportsAndWorlds(); }
     void sums() { runEverywhere(everySum); }
+    void shards_data() { transportsAndWorlds(); }
+    void shards() { runEverywhere(everyShard); }
     void broadcasts_data() { transportsAndWorlds(); }
     void broadcasts() { runEverywhere(everyBroadcast); }
     void mixed_data() { transportsAndWorlds(); }

@@ -19,7 +19,7 @@ namespace {
 QByteArray littleEndian(quint64 value, int bytes) {
     QByteArray text;
     for (int i = 0; i < bytes; ++i)
-        text += static_cast<char>(value >> 8 * i & 0xFF);
+        text += static_cast<char>(i < 8 ? value >> 8 * i & 0xFF : 0);
     return text;
 }
 

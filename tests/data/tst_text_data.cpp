@@ -16,6 +16,13 @@ namespace {
 
 using Tokens = std::vector<std::int32_t>;
 
+/// KiB of a file of 2 GiB that may be held; the address sanitizer keeps what is freed for a while.
+#ifdef TRAINYARD_SANITIZED
+constexpr qint64 kMostTaken = 64 * 1024;
+#else
+constexpr qint64 kMostTaken = 24 * 1024;
+#endif
+
 spec::DataSpec text(const std::string& path, std::int64_t context, const char* vocabulary) {
     spec::DataSpec data;
     data.format = "text";
@@ -365,7 +372,7 @@ void TestTextData::memoryStaysFlat() {
     VERIFY_OPENED(characters);
     QVERIFY(measureGather("characters of a large file", *characters.data.training) > 0);
     const qint64 taken = memoryFigure("VmHWM") - before;
-    QVERIFY2(taken < 24 * 1024, qPrintable(QString::number(taken)));
+    QVERIFY2(taken < kMostTaken, qPrintable(QString::number(taken)));
     // What was there when it was opened and is not any more.
     QVERIFY(file.resize(1000));
     QVERIFY_THROWS_EXCEPTION(std::runtime_error,

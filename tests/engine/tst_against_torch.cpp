@@ -98,7 +98,9 @@ public:
                                       .learningRate =
                                           std::string(m_model.optimizer) == "adamw" ? 0.01 : 0.05};
         const auto result = m_executor->trainStep(
-            kRows, input, [&](const engine::BatchMemory& memory) { load(number, memory); });
+            kRows, input, [&](const engine::BatchMemory& memory, const engine::BatchPart&) {
+                load(number, memory);
+            });
         return result.value().sums.meanLoss();
     }
 

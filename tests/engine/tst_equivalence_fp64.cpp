@@ -54,6 +54,13 @@ class TestEquivalenceFp64 : public QObject {
 private slots:
     void dataParallel_data();
     void dataParallel();
+    void accumulated_data();
+    void accumulated();
+    void microBatchesTakeLessMemory();
+    void shardedOptimizer_data();
+    void shardedOptimizer();
+    void recomputedIsBitEqual_data();
+    void recomputedIsBitEqual();
     void optimizersDataParallel_data();
     void optimizersDataParallel();
     void dataParallelFp32_data();
@@ -138,6 +145,140 @@ void TestEquivalenceFp64::dataParallel() {
     QVERIFY2(parameters < tolerance, qPrintable(QString::number(parameters)));
 }
 
+void TestEquivalenceFp64::accumulated_data() {
+    QTest::addColumn<QString>("name");
+    QTest::addColumn<int>("world");
+    QTest::addColumn<int>("parts");
+    for (const spec::Experiment& experiment : harnessExperiments())
+        for (const auto& [world, parts] : {std::pair{1, 2}, {1, 4}, {2, 4}, {3, 3}}) {
+            const QString name = QString::fromStdString(experiment.name);
+            QTest::newRow(qPrintable(
+                QStringLiteral("%1 data=%2 accumulate=%3").arg(name).arg(world).arg(parts)))
+                << name << world << parts;
+        }
+}
+
+/// Micro-batches equal the whole batch, where no batch norm sees how many rows there are at once.
+void TestEquivalenceFp64::accumulated() {
+    QFETCH(QString, name);
+    QFETCH(int, world);
+    QFETCH(int, parts);
+    spec::Experiment experiment = model(name);
+    for (spec::LayerSpec& layer : experiment.model.layers)
+        if (layer.type == "batch_norm")
+            layer = {layer.id, "tanh", layer.from, {}};
+    const bool seesTheBatch = name == "residual"; // in its blocks
+    const HarnessOptions options = optionsFor(world, seesTheBatch ? 20 : 200);
+    const RankOutcome one = trainOnThreads(experiment, options).front();
+    experiment.parallel.data = world;
+    experiment.parallel.accumulate = parts;
+    const auto many = trainOnThreads(experiment, options);
+    for (const RankOutcome& rank : many) {
+        QVERIFY2(rank.error.empty(), rank.error.c_str());
+        QVERIFY(rank.parameters == many.front().parameters);
+        QCOMPARE(rank.losses.size(), one.losses.size());
+    }
+    const double loss = largestRelative(many.front().losses, one.losses, one.losses.size());
+    if (seesTheBatch) {
+        QVERIFY2(loss > 1e-6, "statistics of parts are not those of the whole");
+        QVERIFY(trainOnThreads(experiment, options).front().losses == many.front().losses);
+        return;
+    }
+    QVERIFY2(loss < 1e-12, qPrintable(QString::number(loss)));
+    const double parameters =
+        distance(numbers<double>(many.front().parameters), numbers<double>(one.parameters));
+    QVERIFY2(parameters < 1e-12, qPrintable(QString::number(parameters)));
+}
+
+void TestEquivalenceFp64::microBatchesTakeLessMemory() {
+    spec::Experiment experiment = cnnExperiment();
+    const auto activations = [&](std::int64_t parts) {
+        experiment.parallel.accumulate = parts;
+        const RankOutcome outcome = trainOnThreads(experiment, {.steps = 1}).front();
+        return outcome.realMemory.activations;
+    };
+    const std::size_t whole = activations(1);
+    const std::size_t rounding = 64 * 20; // each buffer is rounded up to 64 bytes
+    QVERIFY(activations(2) <= whole / 2 + rounding);
+    QVERIFY(activations(8) <= whole / 8 + rounding);
+}
+
+void TestEquivalenceFp64::shardedOptimizer_data() {
+    QTest::addColumn<QString>("name");
+    QTest::addColumn<int>("world");
+    for (const spec::Experiment& experiment : harnessExperiments())
+        for (const int world : {2, 3, 4}) {
+            const QString name = QString::fromStdString(experiment.name);
+            QTest::newRow(qPrintable(QStringLiteral("%1 data=%2").arg(name).arg(world)))
+                << name << world;
+        }
+}
+
+/// ZeRO 1 adds the same numbers in the same order: bit-equal to ranks that each have all the state,
+/// with a share of it. With clipping the norm is added up over ranks, so its last bits differ.
+void TestEquivalenceFp64::shardedOptimizer() {
+    QFETCH(QString, name);
+    QFETCH(int, world);
+    spec::Experiment experiment = model(name);
+    experiment.training.optimizer = {"adamw", {}};
+    experiment.training.emaDecay = 0.9;
+    experiment.parallel.data = world;
+    const HarnessOptions options = optionsFor(world, 60);
+    const RankOutcome whole = trainOnThreads(experiment, options).front();
+    experiment.parallel.zero = 1;
+    const auto sharded = trainOnThreads(experiment, options);
+    for (const RankOutcome& rank : sharded) {
+        QVERIFY2(rank.error.empty(), rank.error.c_str());
+        QVERIFY(rank.losses == whole.losses);
+        QVERIFY(rank.parameters == whole.parameters);
+        QCOMPARE(rank.realMemory.optimizer, rank.plannedMemory.optimizer);
+        const std::size_t average = rank.realMemory.parameters;
+        QCOMPARE((rank.realMemory.optimizer - average) * static_cast<std::size_t>(world),
+                 whole.realMemory.optimizer - average);
+    }
+    experiment.training.clipNorm = 0.1;
+    const RankOutcome clipped = trainOnThreads(experiment, options).front();
+    experiment.parallel.zero = 0;
+    const RankOutcome reference = trainOnThreads(experiment, options).front();
+    QVERIFY(clipped.losses != whole.losses);
+    const double loss = largestRelative(clipped.losses, reference.losses, reference.losses.size());
+    QVERIFY2(loss < 1e-11, qPrintable(QString::number(loss)));
+}
+
+void TestEquivalenceFp64::recomputedIsBitEqual_data() {
+    QTest::addColumn<QString>("name");
+    QTest::addColumn<int>("world");
+    for (const char* name : {"residual", "gpt"})
+        for (const int world : {1, 3})
+            QTest::newRow(
+                qPrintable(QStringLiteral("%1 data=%2").arg(QLatin1String(name)).arg(world)))
+                << QString::fromUtf8(name) << world;
+}
+
+/// In both precisions; and the blocks' values do not lie about until backward.
+void TestEquivalenceFp64::recomputedIsBitEqual() {
+    QFETCH(QString, name);
+    QFETCH(int, world);
+    for (const spec::Precision precision : {spec::Precision::Fp64, spec::Precision::Fp32}) {
+        spec::Experiment experiment = model(name);
+        experiment.precision = precision;
+        experiment.parallel.data = world;
+        const HarnessOptions options = optionsFor(world, 50);
+        const RankOutcome kept = trainOnThreads(experiment, options).front();
+        experiment.parallel.recompute = "blocks";
+        for (const RankOutcome& again : trainOnThreads(experiment, options)) {
+            QVERIFY2(again.error.empty(), again.error.c_str());
+            QVERIFY(again.losses == kept.losses);
+            QVERIFY(again.parameters == kept.parameters);
+            QCOMPARE(again.realMemory.activations, again.plannedMemory.activations);
+            QVERIFY2(again.realMemory.activations < kept.realMemory.activations,
+                     qPrintable(QStringLiteral("%1 of %2 bytes")
+                                    .arg(again.realMemory.activations)
+                                    .arg(kept.realMemory.activations)));
+        }
+    }
+}
+
 void TestEquivalenceFp64::optimizersDataParallel_data() {
     QTest::addColumn<QString>("type");
     for (const char* type : {"lion", "lars", "lamb"})
@@ -206,6 +347,7 @@ void TestEquivalenceFp64::plannedMemoryIsReal() {
                 experiment.precision = precision;
                 experiment.parallel.data = world;
                 experiment.training.optimizer = {"adam", {}};
+                experiment.parallel.accumulate = world;
                 if (world == 2)
                     experiment.training.emaDecay = 0.9;
                 if (world == 3)

@@ -32,7 +32,7 @@ public:
     Fixture(const Choice& choice, std::vector<double> start)
         : m_optimizer(std::move(engine::makeOptimizer(choice)).value()),
           m_parameters(start.begin(), start.end()) {
-        for (int slot = 0; slot < m_optimizer->slots(); ++slot)
+        for (int slot = 0; slot < m_optimizer->slotCount(); ++slot)
             m_state.emplace_back(m_parameters.size(), T{0});
         m_ranges = {{.first = 0, .count = m_parameters.size(), .decays = true}};
     }
@@ -50,7 +50,7 @@ public:
     }
 
     const std::vector<T>& parameters() const { return m_parameters; }
-    int stateBuffers() const { return m_optimizer->slots(); }
+    int stateBuffers() const { return m_optimizer->slotCount(); }
 
 private:
     std::unique_ptr<Optimizer> m_optimizer;
@@ -151,7 +151,7 @@ std::int64_t lastEpoch(engine::EarlyStopping& stopping, const std::vector<double
 class TestOptimizers : public QObject {
     Q_OBJECT
 
-private Q_SLOTS:
+private slots:
     void plainSgdIsOneStepDown() {
         Fixture<double> f({"sgd", {}}, {1.0, -2.0});
         QCOMPARE(f.stateBuffers(), 0);
@@ -366,7 +366,7 @@ private Q_SLOTS:
                     choice.values["momentum"] = momentum;
                 const auto made = engine::makeOptimizer(choice);
                 QVERIFY2(made.ok(), type.c_str());
-                QCOMPARE((*made)->slots(), spec::optimizerSlots(choice));
+                QCOMPARE((*made)->slotCount(), spec::optimizerSlots(choice));
             }
     }
 

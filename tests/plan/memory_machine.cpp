@@ -44,12 +44,15 @@ std::string MemoryMachine::run() {
             break;
         case plan::Opcode::Forward:
         case plan::Opcode::Inference:
-            forward(instruction.operation, instruction.phase);
+        case plan::Opcode::Recompute:
+            forward(instruction);
             break;
         case plan::Opcode::Backward:
-            backward(instruction.operation, instruction.phase);
+            backward(instruction);
             break;
         case plan::Opcode::ReduceGradients:
+        case plan::Opcode::ScatterGradients:
+        case plan::Opcode::GatherParameters:
         case plan::Opcode::ReduceStatistics:
         case plan::Opcode::ReduceSums:
         case plan::Opcode::Update:
@@ -64,46 +67,53 @@ std::size_t MemoryMachine::mostAlive() const {
 }
 
 void MemoryMachine::load() {
+    m_gradientParts.clear(); // of the micro-batch before
     write(m_program.values[at(m_graph.input)], bytesOf(m_graph.input), contentOf(m_graph.input));
 }
 
 /// Collect only reads: what it makes are statistics, outside the arena.
-void MemoryMachine::forward(OperationId id, plan::Phase phase) {
+void MemoryMachine::forward(const plan::Instruction& instruction) {
+    const OperationId id = instruction.operation;
+    const plan::Phase phase = instruction.phase;
+    const Placement& saved = m_program.savedPlaceOf(instruction);
     const Operation& operation = m_graph.operations[at(id)];
     const bool mayRunInPlace = graph::traits(operation.kind).mayRunInPlace;
     for (const ValueId input : operation.inputs)
-        read(m_program.values[at(input)], bytesOf(input), contentOf(input));
+        read(placeOf(input), bytesOf(input), contentOf(input));
     if (phase == plan::Phase::Collect)
         return;
     for (const ValueId output : operation.outputs) {
-        const Placement& place = m_program.values[at(output)];
+        const Placement& place = placeOf(output);
         for (const ValueId input : operation.inputs)
-            mayShare(place, m_program.values[at(input)], mayRunInPlace, "its input");
-        mayShare(place, m_program.saved[at(id)], false, "what it saves");
+            mayShare(place, placeOf(input), mayRunInPlace, "its input");
+        mayShare(place, saved, false, "what it saves");
         write(place, bytesOf(output), contentOf(output));
     }
     if (m_program.purpose == plan::Purpose::Training)
-        write(m_program.saved[at(id)], savedBytesOf(id), "saved by " + operation.layer);
+        write(saved, savedBytesOf(id), "saved by " + operation.layer);
 }
 
-void MemoryMachine::backward(OperationId id, plan::Phase phase) {
+void MemoryMachine::backward(const plan::Instruction& instruction) {
+    const OperationId id = instruction.operation;
+    const plan::Phase phase = instruction.phase;
+    const Placement& saved = m_program.savedPlaceOf(instruction);
     const Operation& operation = m_graph.operations[at(id)];
     const graph::OperationTraits& traits = graph::traits(operation.kind);
-    read(m_program.saved[at(id)], savedBytesOf(id), "saved by " + operation.layer);
-    std::vector<Placement> reads = {m_program.saved[at(id)]};
+    read(saved, savedBytesOf(id), "saved by " + operation.layer);
+    std::vector<Placement> reads = {saved};
     for (const ValueId output : operation.outputs) {
         read(m_program.gradients[at(output)], bytesOf(output), gradientOf(output));
         if (m_gradientParts[output] != gradientsDue(output))
             fail("the gradient of value " + std::to_string(output) + " is not complete");
         if (traits.readsOutput) {
-            read(m_program.values[at(output)], bytesOf(output), contentOf(output));
-            reads.push_back(m_program.values[at(output)]);
+            read(placeOf(output), bytesOf(output), contentOf(output));
+            reads.push_back(placeOf(output));
         }
     }
     for (const ValueId input : operation.inputs)
         if (traits.readsInput) {
-            read(m_program.values[at(input)], bytesOf(input), contentOf(input));
-            reads.push_back(m_program.values[at(input)]);
+            read(placeOf(input), bytesOf(input), contentOf(input));
+            reads.push_back(placeOf(input));
         }
     if (phase == plan::Phase::Collect)
         return;
@@ -125,6 +135,10 @@ void MemoryMachine::backward(OperationId id, plan::Phase phase) {
         ++m_gradientParts[input];
         write(place, bytesOf(input), gradientOf(input));
     }
+}
+
+const Placement& MemoryMachine::placeOf(ValueId value) const {
+    return m_program.placeOf(value, m_graph, m_program.instructions[m_now]);
 }
 
 void MemoryMachine::read(const Placement& place, std::size_t bytes, const Content& content) {
@@ -161,19 +175,19 @@ void MemoryMachine::mayShare(const Placement& a, const Placement& b, bool inPlac
 std::size_t MemoryMachine::bytesOf(ValueId value) const {
     const graph::ValueInfo& info = m_graph.values[at(value)];
     return static_cast<std::size_t>(storedElements(info.shape, info.layout) *
-                                    m_program.rows.count) *
+                                    m_program.microBatches.front().count) *
            trainyard::bytesOf(info.indices ? DType::Int32 : m_plan.type);
 }
 
 std::size_t MemoryMachine::savedBytesOf(OperationId id) const {
     const Operation& operation = m_graph.operations[at(id)];
-    if (operation.outputs.empty() || m_program.rows.count == 0 ||
+    if (operation.outputs.empty() || m_program.microBatches.front().count == 0 ||
         !m_withGradient[at(operation.outputs.front())])
         return 0;
     const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
     return graph::savedBytes(operation.kind, operation.attributes,
                              m_graph.values[at(operation.inputs.front())].shape, output.shape,
-                             output.layout, m_program.rows.count, m_plan.type);
+                             output.layout, m_program.microBatches.front().count, m_plan.type);
 }
 
 bool MemoryMachine::sameBytes(const Operation& operation) const {

@@ -29,8 +29,9 @@ private:
     using Content = std::string;
 
     void load();
-    void forward(graph::OperationId id, plan::Phase phase);
-    void backward(graph::OperationId id, plan::Phase phase);
+    void forward(const plan::Instruction& instruction);
+    void backward(const plan::Instruction& instruction);
+    const plan::Placement& placeOf(graph::ValueId value) const;
     void read(const plan::Placement& place, std::size_t bytes, const Content& content);
     void write(const plan::Placement& place, std::size_t bytes, const Content& content);
     void mayShare(const plan::Placement& a, const plan::Placement& b, bool inPlace,

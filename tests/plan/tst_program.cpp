@@ -68,8 +68,11 @@ spec::Experiment randomChain(std::mt19937& random) {
 
 /// A model of words, with weights that serve twice.
 spec::Experiment randomSequence(std::mt19937& random) {
-    spec::Experiment experiment = test::smallExperiment(
-        {{"parallel.data", std::to_string(1 + below(random, 4))}, {"training.batch", "12"}});
+    spec::Experiment experiment =
+        test::smallExperiment({{"parallel.data", std::to_string(1 + below(random, 4))},
+                               {"training.batch", "12"},
+                               {"parallel.accumulate", std::to_string(1 + below(random, 3))},
+                               {"parallel.recompute", below(random, 2) ? "blocks" : "none"}});
     std::vector<spec::LayerSpec>& layers = experiment.model.layers;
     layers = {
         layer("words", "embedding", {{"vocabulary", whole(10)}, {"features", whole(8)}}),
@@ -165,10 +168,12 @@ private:
         const auto id = static_cast<graph::OperationId>(m_graph.operations.size());
         for (const ValueId input : inputs)
             m_graph.values[static_cast<std::size_t>(input)].consumers.push_back(id);
-        graph::Operation operation{kind, "op" + std::to_string(id), {}, std::move(inputs), {}, {}};
+        if (kind == OperationKind::SoftmaxCrossEntropy || below(m_random, 2) == 0)
+            m_layer = "layer" + std::to_string(id); // else it belongs to the block before
+        graph::Operation operation{kind, m_layer, {}, std::move(inputs), {}, {}};
         if (parameters) {
             operation.parameters = {static_cast<graph::ParameterId>(m_graph.parameters.size())};
-            m_graph.parameters.push_back({operation.layer + ".weight",
+            m_graph.parameters.push_back({"op" + std::to_string(id) + ".weight",
                                           {1 + static_cast<std::int64_t>(below(m_random, 200'000))},
                                           graph::Initializer{}});
         }
@@ -187,6 +192,7 @@ private:
     }
 
     std::mt19937& m_random;
+    std::string m_layer = "first";
     graph::Graph m_graph;
 };
 
@@ -196,6 +202,9 @@ Plan planOf(graph::Graph graph, int worldSize, std::mt19937& random) {
     plan.graph = std::move(graph);
     plan.worldSize = worldSize;
     plan.batch = 8;
+    plan.accumulate = 1 + static_cast<std::int64_t>(below(random, 3));
+    plan.recompute = below(random, 2) == 1;
+    plan.shardsOptimizer = worldSize > 1 && below(random, 2) == 1;
     plan.data = {100, 50, plan.graph.values.front().shape, 10};
     Bucket open;
     for (auto operation = plan.graph.operations.rbegin(); operation != plan.graph.operations.rend();
@@ -216,8 +225,9 @@ QByteArray collectiveProblem(const Plan& plan, const Program& program) {
     std::map<graph::ParameterId, int> due; // operations that still add to its gradient
     for (const graph::Operation& operation : plan.graph.operations)
         for (const graph::ParameterId parameter : operation.parameters)
-            ++due[parameter];
+            due[parameter] += static_cast<int>(program.microBatches.size());
     std::vector<int> reduced(plan.buckets.size(), 0);
+    std::vector<int> gathered(plan.buckets.size(), 0);
     std::set<int> reductions;
     int lastCompute = -1;
     int updates = 0;
@@ -246,7 +256,15 @@ QByteArray collectiveProblem(const Plan& plan, const Program& program) {
                 program.instructions[i + 1].phase != Phase::Apply)
                 return "statistics are not reduced between collecting and applying them";
             break;
+        case Opcode::GatherParameters:
+            if (updates != 1 || !plan.shardsOptimizer || !waitsFor(lastCompute))
+                return "parameters are gathered before they are updated";
+            ++gathered.at(static_cast<std::size_t>(instruction.bucket));
+            break;
         case Opcode::ReduceGradients:
+        case Opcode::ScatterGradients:
+            if ((instruction.opcode == Opcode::ScatterGradients) != plan.shardsOptimizer)
+                return "the wrong reduction";
             ++reduced.at(static_cast<std::size_t>(instruction.bucket));
             for (const graph::ParameterId parameter :
                  plan.buckets[static_cast<std::size_t>(instruction.bucket)].parameters)
@@ -269,6 +287,7 @@ QByteArray collectiveProblem(const Plan& plan, const Program& program) {
         case Opcode::LoadBatch:
         case Opcode::Forward:
         case Opcode::Inference:
+        case Opcode::Recompute:
             break;
         }
         if (instruction.lane == Lane::Compute)
@@ -276,6 +295,9 @@ QByteArray collectiveProblem(const Plan& plan, const Program& program) {
     }
     if (std::any_of(reduced.begin(), reduced.end(), [](int times) { return times != 1; }))
         return "a bucket is not reduced exactly once";
+    if (std::ranges::count(gathered, plan.shardsOptimizer ? 1 : 0) !=
+        static_cast<std::ptrdiff_t>(gathered.size()))
+        return "a bucket's parameters are not gathered exactly once";
     if (std::any_of(due.begin(), due.end(), [](const auto& left) { return left.second > 0; }))
         return "a gradient is missing";
     return updates == 1 ? QByteArray() : QByteArray("there is not one update");
@@ -297,7 +319,8 @@ QByteArrayList orders(const Program& program) {
 
 std::size_t sumOfBuffers(const Program& program) {
     std::size_t sum = 0;
-    for (const auto* list : {&program.values, &program.gradients, &program.saved})
+    for (const auto* list : {&program.values, &program.gradients, &program.saved,
+                             &program.recomputedValues, &program.recomputedSaved})
         for (const Placement& place : *list)
             if (place.bytes > 0)
                 sum += (place.bytes + 63) / 64 * 64;
@@ -381,6 +404,7 @@ void ProgramTest::chainsFindWhatTheyNeed() {
 void ProgramTest::branchesFindWhatTheyNeed() {
     std::mt19937 random(3);
     int branched = 0;
+    int recomputed = 0;
     for (int round = 0; round < 1'500; ++round) {
         const Plan plan = planOf(RandomGraph(random).make(1 + below(random, 14)),
                                  1 + static_cast<int>(below(random, 3)), random);
@@ -393,10 +417,14 @@ void ProgramTest::branchesFindWhatTheyNeed() {
             QCOMPARE(QByteArray::fromStdString(machine.run()), QByteArray());
             QVERIFY(program.activationBytes >= machine.mostAlive());
             QVERIFY(program.activationBytes <= sumOfBuffers(program));
+            recomputed += std::ranges::any_of(program.instructions, [](const Instruction& i) {
+                return i.opcode == Opcode::Recompute;
+            });
             if (purpose == Purpose::Training)
                 QCOMPARE(collectiveProblem(plan, program), QByteArray());
         }
     }
+    QVERIFY2(recomputed > 300, qPrintable(QString::number(recomputed)));
     QVERIFY2(branched > 500, qPrintable(QString::number(branched)));
 }
 

@@ -66,11 +66,11 @@ void ExperimentJsonTest::readsWhatIsWritten() {
 
 void ExperimentJsonTest::samplesAreValidAndUnchanged_data() {
     QTest::addColumn<QString>("file");
-    QTest::newRow("mlp") << QFINDTESTDATA("../../resources/samples/fashion-mlp.json");
-    QTest::newRow("cnn") << QFINDTESTDATA("../../resources/samples/fashion-cnn.json");
+    QTest::newRow("mlp") << QStringLiteral(TRAINYARD_SAMPLES_FOLDER "/fashion-mlp.json");
+    QTest::newRow("cnn") << QStringLiteral(TRAINYARD_SAMPLES_FOLDER "/fashion-cnn.json");
     for (const char* name : {"resnet18", "gpt-small", "penguins", "penguins-mass"})
-        QTest::newRow(name) << QFINDTESTDATA(QStringLiteral("../../resources/samples/%1.json")
-                                                 .arg(QLatin1String(name)));
+        QTest::newRow(name)
+            << QStringLiteral(TRAINYARD_SAMPLES_FOLDER "/%1.json").arg(QLatin1String(name));
 }
 
 void ExperimentJsonTest::samplesAreValidAndUnchanged() {
@@ -127,7 +127,7 @@ void ExperimentJsonTest::everyFieldComesBack() {
     experiment.training.optimizer = {"sgd", {{"momentum", Value(0.9)}, {"nesterov", Value(true)}}};
     experiment.training.schedule = {"step", {{"every_updates", Value(std::int64_t{7})}}};
     experiment.precision = Precision::Fp64;
-    experiment.parallel = {2, "gloo"};
+    experiment.parallel = {2, 2, 1, "blocks", "gloo"};
     experiment.devices = {"local/cpu:0", "local/cpu:1"};
     experiment.model.layers[1].from = {"conv1"};
     const std::string text = toJson(experiment);
@@ -262,8 +262,8 @@ void ExperimentJsonTest::mistakes_data() {
     row("no format", "\"format\": \"trainyard.experiment/1\",", "", "format: This must be given.");
     row("precision", "\"name\": \"small\"", "\"name\": \"small\", \"precision\": \"bf16\"",
         "precision: Found \"bf16\"; this version computes in fp64 or fp32.");
-    row("strategy of a later version", "\"data\": 2}", "\"data\": 2, \"zero\": 1}",
-        "parallel.zero: Found the number 1; this version can only do 0.");
+    row("strategy of a later version", "\"data\": 2}", "\"data\": 2, \"tensor\": 2}",
+        "parallel.tensor: Found the number 2; this version can only do 1.");
     row("labels missing", ", \"labels\": \"train-labels.gz\"", "",
         "data.train.labels: This must be given.");
     row("share and files", "{\"images\": \"test-images.gz\",", "{\"fraction\": 0.1,",

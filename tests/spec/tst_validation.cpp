@@ -26,6 +26,8 @@ private slots:
     void refusesWhatOnlyAProgramCanSet();
     void earlyStoppingNeedsValidation();
     void namesStayOnOneLine();
+    void microBatches();
+    void shardedOptimizer();
     void batchesSmallerThanTheRanks_data();
     void batchesSmallerThanTheRanks();
     void everyNumberOfTheCatalogueIsBounded();
@@ -212,6 +214,37 @@ void ValidationTest::namesStayOnOneLine() {
     QCOMPARE(found.size(), 1);
     QVERIFY(!found.first().contains('\x1b'));
     QVERIFY(found.first().size() < 200);
+}
+
+void ValidationTest::microBatches() {
+    const auto problems = [](const char* batch, const char* ranks, const char* parts) {
+        const auto parsed = parseExperiment(
+            test::smallExperimentText(),
+            {{"training.batch", batch}, {"parallel.data", ranks}, {"parallel.accumulate", parts}});
+        return sentences(parsed.problems);
+    };
+    QCOMPARE(problems("10", "4", "3"), QByteArrayList());
+    QCOMPARE(
+        problems("10", "4", "4"),
+        QByteArrayList{"parallel.accumulate: 3 rows of a batch on each rank cannot be cut into 4 "
+                       "micro-batches. Use at most 3 micro-batches, or a larger batch."});
+    QCOMPARE(problems("10", "1", "0").size(), 1);
+}
+
+void ValidationTest::shardedOptimizer() {
+    const auto problems = [](const char* stage, const char* optimizer) {
+        const auto parsed =
+            parseExperiment(test::smallExperimentText(),
+                            {{"parallel.zero", stage}, {"training.optimizer", optimizer}});
+        return sentences(parsed.problems);
+    };
+    QCOMPARE(problems("1", R"({"type": "adamw"})"), QByteArrayList());
+    QCOMPARE(problems("2", R"({"type": "adamw"})").size(), 1);
+    QCOMPARE(
+        problems("1", R"({"type": "lamb"})"),
+        QByteArrayList{"parallel.zero: lamb needs the norm of whole tensors, and a sharded "
+                       "optimizer sees parts of them. Set parallel.zero to 0, or choose another "
+                       "optimizer."});
 }
 
 void ValidationTest::batchesSmallerThanTheRanks_data() {

@@ -160,12 +160,10 @@ private:
         m_outcome.realMemory = m_executor->memory();
     }
 
-    void load(std::int64_t step, const BatchMemory& memory) const {
+    void load(std::int64_t step, const BatchMemory& memory, const plan::RowRange& rows) const {
         const MadeUpData data(m_plan);
         const std::int64_t epoch = step / m_plan.stepsPerEpoch;
         const std::int64_t index = step % m_plan.stepsPerEpoch;
-        const plan::RowRange rows =
-            plan::rowsOfRank(m_plan.rowsOfStep(index), m_rank, m_plan.worldSize);
         for (std::int64_t row = 0; row < rows.count; ++row)
             data.write(sampleAt(m_experiment.training.seed, epoch,
                                 index * m_plan.batch + rows.first + row, m_plan.data.trainSamples),
@@ -184,7 +182,10 @@ private:
             const std::int64_t rows = m_plan.rowsOfStep(step % m_plan.stepsPerEpoch);
             const StepResult result =
                 m_executor
-                    ->trainStep(rows, input, [&](const BatchMemory& memory) { load(step, memory); })
+                    ->trainStep(rows, input,
+                                [&](const BatchMemory& memory, const BatchPart& part) {
+                                    load(step, memory, part.rows);
+                                })
                     .value();
             m_outcome.losses.push_back(result.sums.meanLoss());
             m_outcome.gradientNorms.push_back(result.gradientNorm);

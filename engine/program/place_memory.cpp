@@ -1,0 +1,333 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+#include "engine/program/place_memory.h"
+
+#include "engine/program/arena_planner.h"
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+namespace trainyard::plan {
+
+namespace {
+
+using graph::Graph;
+using graph::Operation;
+using graph::OperationId;
+using graph::ParameterId;
+using graph::ValueId;
+
+/// Values of one buffer are joined; the buffer's life covers all their uses.
+class Buffers {
+public:
+    explicit Buffers(std::size_t count) : m_owner(count), m_lives(count, kUntouched) {
+        for (std::size_t i = 0; i < count; ++i)
+            m_owner[i] = i;
+    }
+    void setBytes(std::size_t id, std::size_t bytes) {
+        Lifetime& life = m_lives[owner(id)];
+        life.bytes = std::max(life.bytes, bytes);
+    }
+    /// `id` lies where `other` lies.
+    void join(std::size_t id, std::size_t other) { m_owner[owner(id)] = owner(other); }
+    /// Instructions come in order.
+    void touch(std::size_t id, int instruction) {
+        Lifetime& life = m_lives[owner(id)];
+        if (life.last < 0)
+            life.first = instruction;
+        life.last = instruction;
+    }
+    std::size_t owner(std::size_t id) const {
+        while (m_owner[id] != id)
+            id = m_owner[id];
+        return id;
+    }
+    /// Bytes only for owners that were touched.
+    Lifetime lifetime(std::size_t id) const {
+        Lifetime life = m_lives[id];
+        if (owner(id) != id || life.last < 0)
+            life = {};
+        return life;
+    }
+
+private:
+    static constexpr Lifetime kUntouched{.bytes = 0, .first = 0, .last = -1};
+
+    std::vector<std::size_t> m_owner;
+    std::vector<Lifetime> m_lives;
+};
+
+class MemoryPlanner {
+public:
+    MemoryPlanner(const Plan& plan, Program& program)
+        : m_plan(plan), m_graph(plan.graph), m_withGradient(valuesWithGradient(plan.graph)),
+          m_program(program) {}
+
+    void run() {
+        joinBuffers();
+        setSizes();
+        findLifetimes();
+        assignOffsets();
+    }
+
+private:
+    bool training() const { return m_program.purpose == Purpose::Training; }
+
+    std::int64_t rowsAtOnce() const { return m_program.microBatches.front().count; }
+
+    std::size_t valueBytes(ValueId id) const {
+        const graph::ValueInfo& value = m_graph.values[at(id)];
+        return static_cast<std::size_t>(storedElements(value.shape, value.layout)) *
+               static_cast<std::size_t>(rowsAtOnce()) *
+               bytesOf(value.indices ? DType::Int32 : m_plan.type);
+    }
+
+    std::size_t savedBytes(OperationId id) const {
+        const Operation& operation = m_graph.operations[at(id)];
+        if (operation.outputs.empty() || !training() ||
+            !needsBackward(m_graph, m_withGradient, id) || rowsAtOnce() == 0)
+            return 0;
+        const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
+        return graph::savedBytes(operation.kind, operation.attributes,
+                                 m_graph.values[at(operation.inputs.front())].shape, output.shape,
+                                 output.layout, rowsAtOnce(), m_plan.type);
+    }
+
+    /// The output is the input's bytes under another shape.
+    bool isSameBytes(const Operation& operation) const {
+        return operation.kind == graph::OperationKind::Reshape && keepsLayout(operation);
+    }
+
+    bool keepsLayout(const Operation& operation, std::size_t input = 0) const {
+        return m_graph.values[at(operation.inputs[input])].layout ==
+               m_graph.values[at(operation.outputs.front())].layout;
+    }
+
+    /// `value` and all that are its bytes under other shapes.
+    std::vector<ValueId> valuesInPlaceOf(ValueId value) const {
+        const auto producer = [&](ValueId id) -> const Operation* {
+            const OperationId operation = m_graph.values[at(id)].producer;
+            return operation < 0 ? nullptr : &m_graph.operations[at(operation)];
+        };
+        while (producer(value) && isSameBytes(*producer(value)))
+            value = producer(value)->inputs.front();
+        std::vector<ValueId> same = {value};
+        for (std::size_t i = 0; i < same.size(); ++i)
+            for (const OperationId consumer : m_graph.values[at(same[i])].consumers)
+                if (isSameBytes(m_graph.operations[at(consumer)]))
+                    same.push_back(m_graph.operations[at(consumer)].outputs.front());
+        return same;
+    }
+
+    /// The forward result may overwrite this input: nobody else reads these bytes, now or in
+    /// backward.
+    /// What lies outside a block that runs again is needed then.
+    bool runsInPlace(OperationId id, std::size_t input) const {
+        const Operation& operation = m_graph.operations[at(id)];
+        if (!graph::traits(operation.kind).mayRunInPlace || !keepsLayout(operation, input))
+            return false;
+        if (isSameBytes(operation))
+            return true;
+        const std::vector<ValueId> same = valuesInPlaceOf(operation.inputs[input]);
+        return std::all_of(same.begin(), same.end(), [&](ValueId value) {
+            const graph::ValueInfo& info = m_graph.values[at(value)];
+            if (info.producer < 0 || (m_program.blocks[at(id)] >= 0 && !isInBlockOf(value, id)))
+                return false;
+            const Operation& producer = m_graph.operations[at(info.producer)];
+            if (training() && graph::traits(producer.kind).readsOutput)
+                return false;
+            return std::all_of(
+                info.consumers.begin(), info.consumers.end(), [&](OperationId consumer) {
+                    return consumer == id || isSameBytes(m_graph.operations[at(consumer)]);
+                });
+        });
+    }
+
+    /// Backward may overwrite the output's gradient with this input's.
+    bool gradientInPlace(OperationId id, std::size_t input) const {
+        const Operation& operation = m_graph.operations[at(id)];
+        if (!training() || !graph::traits(operation.kind).mayRunInPlace)
+            return false;
+        return keepsLayout(operation, input) &&
+               m_graph.values[at(operation.inputs[input])].consumers.size() == 1;
+    }
+
+    /// The first input for which `may` holds; -1: none.
+    ValueId firstInput(OperationId id,
+                       bool (MemoryPlanner::*may)(OperationId, std::size_t) const) const {
+        const Operation& operation = m_graph.operations[at(id)];
+        for (std::size_t i = 0; i < operation.inputs.size(); ++i)
+            if ((this->*may)(id, i))
+                return operation.inputs[i];
+        return -1;
+    }
+
+    /// The value is made by an operation of the block that `id` belongs to.
+    bool isInBlockOf(ValueId value, OperationId id) const {
+        return m_program.isMadeInBlockOf(value, m_graph, id);
+    }
+
+    // Buffers are numbered: values, gradients, what operations save; values and what is saved once
+    // more, for blocks that are computed again.
+    std::size_t gradientBuffer(ValueId id) const { return m_graph.values.size() + at(id); }
+    std::size_t savedBuffer(OperationId id) const { return 2 * m_graph.values.size() + at(id); }
+    std::size_t valueAgainBuffer(ValueId id) const {
+        return savedBuffer(static_cast<OperationId>(m_graph.operations.size())) + at(id);
+    }
+    std::size_t savedAgainBuffer(OperationId id) const {
+        return valueAgainBuffer(static_cast<ValueId>(m_graph.values.size())) + at(id);
+    }
+    std::size_t bufferCount() const {
+        return savedAgainBuffer(static_cast<OperationId>(m_graph.operations.size()));
+    }
+
+    void joinBuffers() {
+        m_buffers = Buffers(bufferCount());
+        m_program.addsToGradient.resize(m_graph.operations.size());
+        m_program.addsToParameterGradient.resize(m_graph.operations.size());
+        for (std::size_t i = 0; i < m_graph.operations.size(); ++i) {
+            const Operation& operation = m_graph.operations[i];
+            if (operation.outputs.empty())
+                continue;
+            const auto id = static_cast<OperationId>(i);
+            const ValueId out = operation.outputs.front();
+            if (const ValueId in = firstInput(id, &MemoryPlanner::runsInPlace); in >= 0) {
+                m_buffers.join(at(out), at(in));
+                m_buffers.join(valueAgainBuffer(out),
+                               isInBlockOf(in, id) ? valueAgainBuffer(in) : at(in));
+            }
+            if (const ValueId in = firstInput(id, &MemoryPlanner::gradientInPlace); in >= 0)
+                m_buffers.join(gradientBuffer(in), gradientBuffer(out));
+        }
+    }
+
+    void setSizes() {
+        for (std::size_t i = 0; i < m_graph.values.size(); ++i) {
+            const auto id = static_cast<ValueId>(i);
+            m_buffers.setBytes(i, valueBytes(id));
+            m_buffers.setBytes(valueAgainBuffer(id), valueBytes(id));
+            if (m_withGradient[i])
+                m_buffers.setBytes(gradientBuffer(id), valueBytes(id));
+        }
+        for (std::size_t i = 0; i < m_graph.operations.size(); ++i) {
+            const auto id = static_cast<OperationId>(i);
+            m_buffers.setBytes(savedBuffer(id), savedBytes(id));
+            m_buffers.setBytes(savedAgainBuffer(id), savedBytes(id));
+        }
+    }
+
+    /// In recompute and backward.
+    std::size_t againBuffer(ValueId value, OperationId reader) const {
+        return isInBlockOf(value, reader) ? valueAgainBuffer(value) : at(value);
+    }
+
+    void findLifetimes() {
+        for (std::size_t i = 0; i < m_program.instructions.size(); ++i) {
+            const Instruction& instruction = m_program.instructions[i];
+            const int now = static_cast<int>(i);
+            if (instruction.microBatch > 0)
+                break; // they take turns in the memory of the first
+            if (instruction.opcode == Opcode::LoadBatch)
+                m_buffers.touch(at(m_graph.input), now);
+            else if (instruction.opcode == Opcode::ReduceStatistics)
+                continue;
+            else if (instruction.opcode == Opcode::Backward)
+                touchBackward(instruction.operation, now);
+            else if (instruction.opcode == Opcode::Recompute)
+                touchRecompute(instruction.operation, now);
+            else if (instruction.operation >= 0)
+                touchForward(instruction.operation, now);
+        }
+    }
+
+    void touchForward(OperationId id, int now) {
+        const Operation& operation = m_graph.operations[at(id)];
+        for (const ValueId input : operation.inputs)
+            m_buffers.touch(at(input), now);
+        for (const ValueId output : operation.outputs)
+            m_buffers.touch(at(output), now);
+        m_buffers.touch(savedBuffer(id), now);
+    }
+
+    void touchRecompute(OperationId id, int now) {
+        const Operation& operation = m_graph.operations[at(id)];
+        for (const ValueId input : operation.inputs)
+            m_buffers.touch(againBuffer(input, id), now);
+        for (const ValueId output : operation.outputs)
+            m_buffers.touch(valueAgainBuffer(output), now);
+        m_buffers.touch(savedAgainBuffer(id), now);
+    }
+
+    void touchBackward(OperationId id, int now) {
+        const Operation& operation = m_graph.operations[at(id)];
+        const graph::OperationTraits& traits = graph::traits(operation.kind);
+        std::vector<bool>& adds = m_program.addsToGradient[at(id)];
+        const bool again = !adds.empty(); // the second phase of the same backward
+        if (!again)
+            noteParameters(id);
+        adds.resize(operation.inputs.size(), false);
+        for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+            const ValueId input = operation.inputs[i];
+            if (traits.readsInput)
+                m_buffers.touch(againBuffer(input, id), now);
+            if (!m_withGradient[at(input)])
+                continue;
+            if (!again)
+                adds[i] = !m_written.insert(input).second;
+            m_buffers.touch(gradientBuffer(input), now);
+        }
+        for (const ValueId output : operation.outputs) {
+            if (traits.readsOutput)
+                m_buffers.touch(againBuffer(output, id), now);
+            m_buffers.touch(gradientBuffer(output), now);
+        }
+        m_buffers.touch(m_program.blocks[at(id)] >= 0 ? savedAgainBuffer(id) : savedBuffer(id),
+                        now);
+    }
+
+    void noteParameters(OperationId id) {
+        std::vector<bool>& adds = m_program.addsToParameterGradient[at(id)];
+        for (const ParameterId parameter : m_graph.operations[at(id)].parameters)
+            adds.push_back(!m_writtenParameters.insert(parameter).second);
+    }
+
+    void assignOffsets() {
+        std::vector<Lifetime> lives(bufferCount());
+        for (std::size_t i = 0; i < lives.size(); ++i)
+            lives[i] = m_buffers.lifetime(i);
+        const ArenaLayout layout = layOut(lives);
+        m_program.activationBytes = layout.bytes;
+        const auto placement = [&](std::size_t id) {
+            const std::size_t owner = m_buffers.owner(id);
+            return Placement{layout.offsets[owner], lives[owner].bytes};
+        };
+        for (std::size_t i = 0; i < m_graph.values.size(); ++i) {
+            const auto id = static_cast<ValueId>(i);
+            m_program.values.push_back(placement(i));
+            m_program.gradients.push_back(placement(gradientBuffer(id)));
+            m_program.recomputedValues.push_back(placement(valueAgainBuffer(id)));
+        }
+        for (std::size_t i = 0; i < m_graph.operations.size(); ++i) {
+            const auto id = static_cast<OperationId>(i);
+            m_program.saved.push_back(placement(savedBuffer(id)));
+            m_program.recomputedSaved.push_back(placement(savedAgainBuffer(id)));
+        }
+    }
+
+    const Plan& m_plan;
+    const Graph& m_graph;
+    const std::vector<bool> m_withGradient;
+    Program& m_program;
+    Buffers m_buffers{0};
+    std::set<ValueId> m_written;
+    std::set<ParameterId> m_writtenParameters;
+};
+
+} // namespace
+
+void placeMemory(const Plan& plan, Program& program) {
+    MemoryPlanner(plan, program).run();
+}
+
+} // namespace trainyard::plan

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Where the values, gradients and saved bytes of a program lie: buffers that run in place are one,
+// and what is not alive at the same time may share bytes. Internal to engine/program.
+#pragma once
+
+#include "engine/program/program.h"
+
+namespace trainyard::plan {
+
+/// An identifier as an index.
+inline std::size_t at(std::int32_t id) {
+    return static_cast<std::size_t>(id);
+}
+
+/// Fills everything of `program` that follows from its instructions, blocks and micro-batches.
+void placeMemory(const Plan& plan, Program& program);
+
+} // namespace trainyard::plan
