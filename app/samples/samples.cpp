@@ -11,11 +11,18 @@
 #include <QSaveFile>
 #include <QStandardPaths>
 
+/// An object of its own in a static library: without being named it would not be linked. Outside of
+/// namespaces, as the macro wants it.
+static void registerResources() {
+    Q_INIT_RESOURCE(trainyard_samples);
+}
+
 namespace trainyard::app {
 
 namespace {
 
 QByteArray contentOf(const QString& name) {
+    registerResources();
     QFile file(u":/trainyard/samples/" + name);
     const bool opened = file.open(QIODevice::ReadOnly);
     TRAINYARD_CHECK_MSG(opened, file.fileName().toStdString());

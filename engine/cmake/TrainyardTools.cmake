@@ -5,7 +5,9 @@
 
 find_program(TRAINYARD_CCACHE ccache)
 if(TRAINYARD_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    set(CMAKE_CXX_COMPILER_LAUNCHER "${TRAINYARD_CCACHE}")
+    # Precompiled headers are cached only where their definitions may be taken from the sources.
+    set(CMAKE_CXX_COMPILER_LAUNCHER
+        "${CMAKE_COMMAND}" -E env CCACHE_SLOPPINESS=pch_defines,time_macros "${TRAINYARD_CCACHE}")
 endif()
 
 find_program(TRAINYARD_MOLD mold)

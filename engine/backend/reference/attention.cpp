@@ -11,6 +11,7 @@
 #include "engine/backend/reference/kernels.h"
 
 #include "engine/backend/kernel_request.h"
+#include "engine/backend/reference/matrix.h"
 
 #include <cmath>
 

@@ -9,6 +9,7 @@
 #include "engine/backend/reference/kernels.h"
 
 #include "engine/backend/kernel_request.h"
+#include "engine/backend/reference/matrix.h"
 #include "engine/backend/window.h"
 
 namespace trainyard::engine::reference {

@@ -9,10 +9,8 @@
 #include "engine/backend/backend.h"
 #include "engine/backend/workspace.h"
 
-#include <Eigen/Core>
-
+#include <cstdint>
 #include <memory>
-#include <type_traits>
 
 namespace trainyard::engine::reference {
 
@@ -74,20 +72,6 @@ std::unique_ptr<Kernel> makeHuber(const KernelRequest& request);
 /// The kernel of the request's kind.
 template <class T>
 std::unique_ptr<Kernel> makeKernel(const KernelRequest& request, Workspace& workspace);
-
-template <class T>
-using Matrix = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
-template <class T>
-using ConstMatrix =
-    Eigen::Map<const Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>>;
-/// A Matrix or a ConstMatrix.
-template <class T>
-using MatrixOver = std::conditional_t<std::is_const_v<T>, ConstMatrix<std::remove_const_t<T>>,
-                                      Matrix<std::remove_const_t<T>>>;
-template <class T>
-using RowVector = Eigen::Map<Eigen::Matrix<T, 1, Eigen::Dynamic>>;
-template <class T>
-using ColumnVector = Eigen::Map<Eigen::Matrix<T, Eigen::Dynamic, 1>>;
 
 /// The gradients of a linear or convolution that someone wants; null where nobody does.
 template <class T>

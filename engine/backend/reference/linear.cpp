@@ -6,6 +6,7 @@
 #include "engine/backend/reference/kernels.h"
 
 #include "engine/backend/kernel_request.h"
+#include "engine/backend/reference/matrix.h"
 
 #include <algorithm>
 
