@@ -9,7 +9,9 @@
 #include "app/cli/workspace.h"
 #include "app/run/run_quality.h"
 
+#include <algorithm>
 #include <array>
+#include <numeric>
 
 namespace trainyard::app {
 
@@ -26,6 +28,7 @@ constexpr std::array kMetrics = {
     spec::metric::kValidationMae,      spec::metric::kValidationR2};
 constexpr int kLongestName = 40;
 constexpr int kLogLines = 10;
+constexpr int kClassesShown = 20;
 
 QString value(std::optional<double> number) {
     return formatValue(number, 4, QLocale::c());
@@ -67,6 +70,39 @@ Result<QString> metricsText(StoreReader& reader, RunId run) {
                       QString::number(info.summary.count)});
     }
     return QString(u'\n' + table.text() + u'\n');
+}
+
+QString percent(std::optional<double> share) {
+    return share ? formatPercent(*share, 1, QLocale::c()) : unknownText();
+}
+
+/// What the newest validation says of each class; the least found ones where there are many.
+Result<QString> classesText(StoreReader& reader, RunId run) {
+    const Result<std::optional<ConfusionTable>> table = reader.confusion(run, Validation::Newest);
+    if (!table.ok())
+        return table.error();
+    if (!table->has_value())
+        return QString();
+    const ConfusionTable& confusion = **table;
+    std::vector<int> order(static_cast<std::size_t>(confusion.classes()));
+    std::iota(order.begin(), order.end(), 0);
+    QString heading = QStringLiteral("\nValidation at step %1, by class").arg(confusion.step());
+    if (confusion.classes() > kClassesShown) {
+        std::ranges::stable_sort(order, {},
+                                 [&](int each) { return confusion.recall(each).value_or(2); });
+        order.resize(kClassesShown);
+        heading += QStringLiteral(": the %1 of %2 that are found least")
+                       .arg(kClassesShown)
+                       .arg(confusion.classes());
+    }
+    Table rows({{QStringLiteral("class"), Qt::AlignLeft, kLongestName},
+                {QStringLiteral("samples"), Qt::AlignRight},
+                {QStringLiteral("recall"), Qt::AlignRight},
+                {QStringLiteral("precision"), Qt::AlignRight}});
+    for (const int each : order)
+        rows.addRow({confusion.name(each), QString::number(confusion.labelled(each)),
+                     percent(confusion.recall(each)), percent(confusion.precision(each))});
+    return QString(heading + u'\n' + rows.text() + u'\n');
 }
 
 /// "acc 91.20 %" where predictions are right or wrong, else the lowest loss.
@@ -166,8 +202,11 @@ QJsonObject runAsJson(const RunRecord& run, const RunFigures& figures) {
 
 Result<QString> runText(StoreReader& reader, const RunRecord& run) {
     const Result<QString> metrics = metricsText(reader, run.id);
+    const Result<QString> classes = classesText(reader, run.id);
     if (!metrics.ok())
         return metrics.error();
+    if (!classes.ok())
+        return classes.error();
     QString text =
         u"Run " + numberOf(run) + u' ' + visibleText(run.name) + u" (" + run.uid + u")\n";
     const auto line = [&](QLatin1StringView label, const QString& content) {
@@ -185,7 +224,7 @@ Result<QString> runText(StoreReader& reader, const RunRecord& run) {
     if (run.failure)
         line(QLatin1StringView("failure"),
              visibleText(QString::fromStdString(run.failure->sentence())));
-    return QString(text + *metrics + logText(reader, run.id));
+    return QString(text + *metrics + *classes + logText(reader, run.id));
 }
 
 } // namespace trainyard::app

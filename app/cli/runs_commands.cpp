@@ -113,7 +113,13 @@ void RunsShowCommand::work() {
             return fail(experiment.error());
         console().printRaw(*experiment);
     } else if (arguments().has(QStringLiteral("--json"))) {
-        console().printRaw(jsonText(runAsJson(*run, RunFigures(store().reader()))));
+        const Result<QJsonObject> confusion = confusionAsJson(store().reader(), run->id);
+        if (!confusion.ok())
+            return fail(confusion.error());
+        QJsonObject json = runAsJson(*run, RunFigures(store().reader()));
+        if (!confusion->isEmpty())
+            json[QStringLiteral("confusion")] = *confusion;
+        console().printRaw(jsonText(json));
     } else {
         const Result<QString> text = runText(store().reader(), *run);
         if (!text.ok())
@@ -150,11 +156,14 @@ CommandInfo RunsExportCommand::info() {
              {QStringLiteral("--out"), QStringLiteral("FILE"),
               QStringLiteral("every point of the run, as .csv or .json")},
              {QStringLiteral("--weights"), QStringLiteral("FILE"),
-              QStringLiteral("the final weights, as .safetensors")}},
+              QStringLiteral("the final weights, as .safetensors")},
+             {QStringLiteral("--confusion"), QStringLiteral("FILE"),
+              QStringLiteral("labels against predictions of the newest validation, as .csv")}},
             QStringLiteral("Write every point of a run, or its weights, to a file."),
             QStringLiteral("CSV has a row for each step; JSON has everything known of the run. "
                            "The weights have the names\nof the layers and can be read by other "
-                           "tools.")};
+                           "tools. The confusion matrix has a row for each label and a\ncolumn for "
+                           "each prediction; JSON has that of the best validation, too.")};
 }
 
 void RunsExportCommand::work() {
@@ -168,9 +177,11 @@ void RunsExportCommand::work() {
         return fail(Error({"%1 is neither a .csv nor a .json file.", {path.toStdString()}}, {},
                           {"Add --out FILE.csv or --out FILE.json."}),
                     kExitInvalid);
-    if (path.isEmpty() && weights.isEmpty())
+    const QString confusion = arguments().value(QStringLiteral("--confusion"));
+    if (path.isEmpty() && weights.isEmpty() && confusion.isEmpty())
         return fail(Error({"The file to write is missing."}, {},
-                          {"Add --out FILE.csv, --out FILE.json or --weights FILE.safetensors."}),
+                          {"Add --out FILE.csv, --out FILE.json, --weights FILE.safetensors or "
+                           "--confusion FILE.csv."}),
                     kExitInvalid);
     const std::optional<RunRecord> run = namedRun();
     if (!run)
@@ -180,6 +191,8 @@ void RunsExportCommand::work() {
         written = exportPoints(*run, path);
     if (written.ok() && !weights.isEmpty())
         written = exportWeights(*run, weights);
+    if (written.ok() && !confusion.isEmpty())
+        written = exportConfusion(*run, confusion);
     if (!written.ok())
         return fail(written.error());
     emit finished(kExitOk);
@@ -197,6 +210,26 @@ Result<void> RunsExportCommand::exportPoints(const RunRecord& run, const QString
     if (!file.commit())
         return cannotWrite(file);
     console().print(u"Wrote run " + numberOf(run) + u" to " + path);
+    return {};
+}
+
+Result<void> RunsExportCommand::exportConfusion(const RunRecord& run, const QString& path) {
+    const Result<std::optional<ConfusionTable>> table =
+        store().reader().confusion(run.id, Validation::Newest);
+    if (!table.ok())
+        return table.error();
+    if (!table->has_value())
+        return Error({"Run %1 has no confusion matrix.", {numberOf(run).toStdString()}}, {},
+                     {"It is counted at each validation of a model that tells up to 100 classes "
+                      "apart."});
+    QSaveFile file(path);
+    if (!file.open(QIODevice::WriteOnly))
+        return cannotWrite(file);
+    if (const Result<void> written = exportConfusionCsv(**table, file); !written.ok())
+        return written;
+    if (!file.commit())
+        return cannotWrite(file);
+    console().print(u"Wrote the confusion matrix of run " + numberOf(run) + u" to " + path);
     return {};
 }
 

@@ -66,6 +66,7 @@ protected:
 private:
     Result<void> exportPoints(const RunRecord& run, const QString& path);
     Result<void> exportWeights(const RunRecord& run, const QString& path);
+    Result<void> exportConfusion(const RunRecord& run, const QString& path);
 };
 
 class RunsStopCommand : public RunsCommand {

@@ -131,6 +131,23 @@ QJsonArray describe(const std::vector<RunEvent>& events) {
     return array;
 }
 
+QJsonObject describe(const ConfusionTable& table) {
+    QJsonObject json;
+    json.insert(u"step", static_cast<qint64>(table.step()));
+    json.insert(u"epoch", jsonValue(table.epoch()));
+    QJsonArray names, rows;
+    for (int label = 0; label < table.classes(); ++label) {
+        names.append(table.name(label));
+        QJsonArray row;
+        for (int prediction = 0; prediction < table.classes(); ++prediction)
+            row.append(static_cast<qint64>(table.count(label, prediction)));
+        rows.append(row);
+    }
+    json.insert(u"classes", names);
+    json.insert(u"counts", rows);
+    return json;
+}
+
 Result<RunRecord> existingRun(StoreReader& reader, RunId run) {
     Result<std::optional<RunRecord>> record = reader.run(run);
     if (!record)
@@ -204,6 +221,35 @@ Result<void> exportCsv(StoreReader& reader, RunId run, QIODevice& device) {
     return out.finish();
 }
 
+Result<QJsonObject> confusionAsJson(StoreReader& reader, RunId run) {
+    QJsonObject json;
+    for (const auto& [validation, key] :
+         {std::pair(Validation::Newest, u"newest"), std::pair(Validation::Best, u"best")}) {
+        const Result<std::optional<ConfusionTable>> table = reader.confusion(run, validation);
+        if (!table)
+            return table.error();
+        if (table->has_value())
+            json.insert(QStringView(key), describe(**table));
+    }
+    return json;
+}
+
+Result<void> exportConfusionCsv(const ConfusionTable& table, QIODevice& device) {
+    Output out(device);
+    out.write("label");
+    for (int prediction = 0; prediction < table.classes(); ++prediction)
+        out.write(',' + csvField(table.name(prediction)));
+    out.write("\n");
+    for (int label = 0; label < table.classes(); ++label) {
+        out.write(csvField(table.name(label)));
+        for (int prediction = 0; prediction < table.classes(); ++prediction)
+            out.write(',' +
+                      QByteArray::number(static_cast<qlonglong>(table.count(label, prediction))));
+        out.write("\n");
+    }
+    return out.finish();
+}
+
 Result<void> exportJson(StoreReader& reader, RunId run, QIODevice& device) {
     const Result<RunRecord> record = existingRun(reader, run);
     if (!record)
@@ -218,8 +264,11 @@ Result<void> exportJson(StoreReader& reader, RunId run, QIODevice& device) {
         return events.error();
     if (!finals)
         return finals.error();
+    const Result<QJsonObject> confusion = confusionAsJson(reader, run);
     if (!series)
         return series.error();
+    if (!confusion)
+        return confusion.error();
 
     QJsonObject finalValues;
     for (const auto& [name, value] : *finals)
@@ -230,6 +279,8 @@ Result<void> exportJson(StoreReader& reader, RunId run, QIODevice& device) {
     head.insert(u"experiment", QJsonDocument::fromJson(*configuration).object());
     head.insert(u"final", finalValues);
     head.insert(u"events", describe(*events));
+    if (!confusion->isEmpty())
+        head.insert(u"confusion", *confusion);
 
     Output out(device);
     QByteArray text = QJsonDocument(head).toJson(QJsonDocument::Compact);

@@ -11,15 +11,24 @@
 #include "app/store/store_reader.h"
 
 #include <QIODevice>
+#include <QJsonObject>
 
 namespace trainyard::app {
 
 /// step, epoch, samples, time_utc and a column for each metric; one row for each step.
 Result<void> exportCsv(StoreReader& reader, RunId run, QIODevice& out);
 
-/// Everything known of the run: record, configuration, final values, events, and each metric with
-/// its steps and values; what a later attempt has superseded under "superseded".
+/// Everything known of the run: record, configuration, final values, events, the confusion tables
+/// where it has any, and each metric with its steps and values; what a later attempt has superseded
+/// under "superseded".
 Result<void> exportJson(StoreReader& reader, RunId run, QIODevice& out);
+
+/// {"newest", "best"}: {"step", "epoch", "classes": names, "counts": a row for each label, a column
+/// for each prediction}. Empty where the run has no table.
+Result<QJsonObject> confusionAsJson(StoreReader& reader, RunId run);
+
+/// One row for each label, one column for each prediction, both with their names.
+Result<void> exportConfusionCsv(const ConfusionTable& table, QIODevice& out);
 
 /// A file name for the run that no other run of the store has: "baseline-20260729-105607-3f9a1c7e".
 QString exportBaseName(const RunRecord& run);

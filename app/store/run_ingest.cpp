@@ -4,6 +4,7 @@
 // See run_ingest.h.
 #include "app/store/run_ingest.h"
 
+#include "app/store/confusion_table.h"
 #include "app/store/store_columns.h"
 #include "app/store/store_json.h"
 
@@ -14,17 +15,13 @@ namespace trainyard::app {
 
 namespace {
 
-std::int64_t number(RunId run) {
-    return static_cast<std::int64_t>(run);
-}
-
 std::int64_t toUs(std::int64_t ns) {
     return ns / 1000;
 }
 
 bool isKnownType(std::uint8_t type) {
     return type >= static_cast<std::uint8_t>(spec::EventType::Hello) &&
-           type <= static_cast<std::uint8_t>(spec::EventType::Heartbeat);
+           type <= static_cast<std::uint8_t>(spec::kLastEventType);
 }
 
 /// What a frame says. A frame of a newer worker says nothing to us; a damaged one becomes a log
@@ -179,6 +176,8 @@ void RunIngest::toCatalog(const std::string& name, std::int64_t utcUs, const spe
         catalogFailure(name, utcUs, *failure);
     } else if (const auto* summary = std::get_if<spec::Summary>(&event)) {
         catalogSummary(*summary);
+    } else if (const auto* confusion = std::get_if<spec::Confusion>(&event)) {
+        catalogConfusion(*confusion);
     }
 }
 
@@ -218,6 +217,18 @@ void RunIngest::catalogSummary(const spec::Summary& event) {
             .query("INSERT OR REPLACE INTO main.final_value (run, metric, value) VALUES (?, ?, ?)",
                    number(m_run), metricId(name), value)
             .run();
+}
+
+void RunIngest::catalogConfusion(const spec::Confusion& event) {
+    if (!ConfusionTable::from(event))
+        return;
+    const std::string body = spec::encode(event);
+    for (const int best : {0, 1})
+        if (best == 0 || event.best)
+            m_connection
+                .query("INSERT OR REPLACE INTO main.confusion (run, best, body) VALUES (?, ?, ?)",
+                       number(m_run), best, Blob{body})
+                .run();
 }
 
 void RunIngest::addEvent(const std::string& name, std::int64_t utcUs,

@@ -76,6 +76,7 @@ private:
     void catalogMetrics(const spec::Metrics& event);
     void catalogFailure(const std::string& node, std::int64_t utcUs, const spec::Failure& event);
     void catalogSummary(const spec::Summary& event);
+    void catalogConfusion(const spec::Confusion& event);
     // ... and for the points.
     void toPoints(const std::string& node, std::int64_t utcUs, const spec::Event& event);
     void pointsMetrics(std::int64_t utcUs, const spec::Metrics& event);

@@ -13,6 +13,11 @@
 
 namespace trainyard::app {
 
+/// As it is bound to a statement.
+inline std::int64_t number(RunId run) {
+    return static_cast<std::int64_t>(run);
+}
+
 // Names of the axes in points.db.
 inline constexpr const char* kEpochAxis = "epoch";
 inline constexpr const char* kSamplesAxis = "samples";

@@ -10,6 +10,7 @@
 #include "app/store/store_columns.h"
 #include "app/store/store_files.h"
 #include "app/store/store_json.h"
+#include "app/store/store_schema.h"
 
 #include <algorithm>
 
@@ -24,10 +25,6 @@ namespace {
 /// Readers hardly ever wait in write-ahead mode; the cases left are a file being recovered or
 /// emptied.
 constexpr std::chrono::milliseconds kReaderPatience{2000};
-
-std::int64_t number(RunId run) {
-    return static_cast<std::int64_t>(run);
-}
 
 void decodeOrThrow(std::string_view chunk, Points& points) {
     if (!decodeChunk(chunk, points))
@@ -173,6 +170,22 @@ Result<std::vector<spec::NamedValue>> StoreReader::finalValues(RunId run) {
         while (rows.next())
             values.emplace_back(std::string(rows.bytes(0)), rows.real(1));
         return values;
+    });
+}
+
+Result<std::optional<ConfusionTable>> StoreReader::confusion(RunId run, Validation validation) {
+    return guarded([&]() -> Result<std::optional<ConfusionTable>> {
+        if (readVersion(*m_connection) < kConfusionVersion)
+            return std::optional<ConfusionTable>();
+        Query rows =
+            m_connection->query("SELECT body FROM main.confusion WHERE run = ? AND best = ?",
+                                number(run), validation == Validation::Best ? 1 : 0);
+        if (!rows.next())
+            return std::optional<ConfusionTable>();
+        Result<spec::Event> event = spec::decode(spec::EventType::Confusion, rows.bytes(0));
+        if (!event)
+            throw SqlError(SqlProblem::Damaged, "a confusion table is not readable");
+        return ConfusionTable::from(std::get<spec::Confusion>(std::move(event).value()));
     });
 }
 

@@ -6,6 +6,7 @@
 // never waits for the writer. Each answer is of one moment; two calls may see two moments.
 #pragma once
 
+#include "app/store/confusion_table.h"
 #include "app/store/points.h"
 #include "app/store/run_record.h"
 #include "engine/base/result.h"
@@ -44,6 +45,9 @@ public:
     Result<std::vector<RunEvent>> events(RunId run);
     /// The figures that the run itself gave at its end.
     Result<std::vector<spec::NamedValue>> finalValues(RunId run);
+
+    /// Labels against predictions; none where the run has told no such table.
+    Result<std::optional<ConfusionTable>> confusion(RunId run, Validation validation);
 
     /// The metrics of a run by name, or one metric of all runs by run.
     Result<std::vector<SeriesInfo>> seriesOf(RunId run);

@@ -132,6 +132,16 @@ CREATE TABLE event (
 CREATE INDEX event_by_run ON event (run);
 )sql";
 
+constexpr const char* kCatalog2 = R"sql(
+-- best 0: of the newest validation, 1: of the best one. body: the event as spec::encode() writes it.
+CREATE TABLE confusion (
+    run INTEGER NOT NULL,
+    best INTEGER NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (run, best)
+) WITHOUT ROWID;
+)sql";
+
 constexpr const char* kPoints1 = R"sql(
 CREATE TABLE position (
     run INTEGER NOT NULL,
@@ -183,7 +193,7 @@ CREATE TABLE log (
 CREATE INDEX log_by_run ON log (run);
 )sql";
 
-constexpr const char* kCatalogSteps[] = {kCatalog1};
+constexpr const char* kCatalogSteps[] = {kCatalog1, kCatalog2};
 constexpr const char* kPointsSteps[] = {kPoints1};
 
 } // namespace

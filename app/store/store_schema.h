@@ -21,6 +21,10 @@ struct Layout {
     std::int64_t newest() const { return static_cast<std::int64_t>(steps.size()); }
 };
 
+/// The catalog's version from which on it has confusion tables: one that can only be viewed may be
+/// older.
+inline constexpr std::int64_t kConfusionVersion = 2;
+
 const Layout& catalogLayout();
 const Layout& pointsLayout();
 

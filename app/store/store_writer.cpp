@@ -22,10 +22,6 @@ constexpr std::size_t kMostOpenRuns = 64;
 /// Rows that a sweep removes at once: few enough not to hold up a commit of live points.
 constexpr int kSweepRows = 2000;
 
-std::int64_t number(RunId run) {
-    return static_cast<std::int64_t>(run);
-}
-
 std::int64_t nowUs() {
     using namespace std::chrono;
     return duration_cast<microseconds>(system_clock::now().time_since_epoch()).count();
@@ -181,7 +177,7 @@ Result<void> StoreWriter::deleteRun(RunId run) {
              {"DELETE FROM main.run WHERE id = ?", "DELETE FROM main.run_config WHERE run = ?",
               "DELETE FROM main.node WHERE run = ?", "DELETE FROM main.rank WHERE run = ?",
               "DELETE FROM main.series WHERE run = ?", "DELETE FROM main.final_value WHERE run = ?",
-              "DELETE FROM main.event WHERE run = ?"})
+              "DELETE FROM main.event WHERE run = ?", "DELETE FROM main.confusion WHERE run = ?"})
             m_connection->query(statement, number(run)).run();
         m_runs.erase(run);
         m_tails.forget(run);

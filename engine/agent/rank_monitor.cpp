@@ -124,7 +124,7 @@ void RankMonitor::takeFrames(std::int64_t nowNs) {
 
 void RankMonitor::takeFrame(spec::Frame frame, std::int64_t nowNs) {
     const auto type = static_cast<EventType>(frame.type);
-    const bool isKnown = type >= EventType::Hello && type <= EventType::Heartbeat;
+    const bool isKnown = type >= EventType::Hello && type <= spec::kLastEventType;
     const std::int64_t timeNs = frame.timeNs > 0 ? frame.timeNs : wallClockNs();
     if (!isKnown) { // of a newer rank: readers decide
         m_journal.append(frame.type, std::move(frame.payload), timeNs);

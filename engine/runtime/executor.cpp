@@ -15,6 +15,16 @@ namespace trainyard::engine {
 
 namespace {
 
+/// A table of more classes is nothing a person can read.
+constexpr std::int64_t kMostConfusionClasses = 100;
+
+/// 0 where labels are not counted against predictions. The next word is no class to be confused.
+std::int64_t confusionClasses(const graph::Graph& graph) {
+    const bool words = graph.vocabulary > 0 && !graph.targetShape().empty();
+    const std::int64_t classes = graph.classes();
+    return words || classes > kMostConfusionClasses ? 0 : classes;
+}
+
 std::size_t at(std::int32_t id) {
     return static_cast<std::size_t>(id);
 }
@@ -84,6 +94,8 @@ Result<void> Executor::allocate() {
         m_labels.assign(targets, 0);
     else
         m_numbers = Arena(targets * bytesOf(plan.type));
+    const std::int64_t classes = confusionClasses(plan.graph);
+    m_confusion.assign(static_cast<std::size_t>(classes * classes), 0);
     allocateStatistics();
     return {};
 }
@@ -197,6 +209,8 @@ void Executor::setLoss(KernelRequest& request) {
     request.labels = m_labels.data();
     request.targets = m_numbers.data();
     request.lossSums = m_lossSums.data();
+    if (request.direction == Direction::Inference && !m_confusion.empty())
+        request.confusion = m_confusion.data();
 }
 
 BatchMemory Executor::batchMemory(const plan::Program& program) {
@@ -295,6 +309,17 @@ Result<void> Executor::reduce(BatchSums& sums, std::uint32_t tag) {
     sums.stopRequested = values[kLossSums + 1] > 0;
     sums.gradientSquares = values[kLossSums + 2];
     return {};
+}
+
+Result<std::vector<std::int64_t>> Executor::takeConfusion(std::uint32_t tag) {
+    std::vector<double> counts(m_confusion.begin(), m_confusion.end()); // whole numbers stay exact
+    std::ranges::fill(m_confusion, 0);
+    if (!counts.empty() && m_parts.communicator.worldSize() > 1)
+        if (auto reduced =
+                m_parts.communicator.allReduceSum(counts.data(), counts.size(), DType::Fp64, tag);
+            !reduced)
+            return reduced.error();
+    return std::vector<std::int64_t>(counts.begin(), counts.end());
 }
 
 /// Kernels divide by all rows; where labels are ignored the mean is over fewer.

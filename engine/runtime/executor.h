@@ -90,6 +90,9 @@ public:
     void evaluate(std::int64_t batchRows, BatchSums& sums, const LoadBatch& load);
     /// Sums `sums` over all ranks.
     Result<void> reduce(BatchSums& sums, std::uint32_t tag);
+    /// Labels against predictions over all ranks' rows of what was evaluated since the last call,
+    /// {classes, classes}, row = label; empty where the loss has no labels, or too many classes.
+    Result<std::vector<std::int64_t>> takeConfusion(std::uint32_t tag);
 
     /// Swaps the parameters with their moving average, for validation and for the end. Nothing
     /// happens where the plan keeps none. No step may be trained in between.
@@ -149,6 +152,7 @@ private:
     std::vector<std::int32_t> m_labels;         ///< where the loss reads labels
     Arena m_numbers;                            ///< where it reads numbers
     std::array<double, kLossSums> m_lossSums{}; ///< of this rank's rows
+    std::vector<std::int64_t> m_confusion;      ///< likewise
     std::vector<double> m_statistics;           ///< of the batch norms that are reduced
     std::vector<std::size_t> m_statisticsOf;    ///< by OperationId: first, in m_statistics
     std::map<std::pair<plan::Purpose, std::int64_t>, Compiled> m_compiled;

@@ -34,6 +34,7 @@ namespace {
 /// Tags above any instruction number.
 constexpr std::uint32_t kPlanTag = 0x80000000u;
 constexpr std::uint32_t kValidationTag = 0x80000001u;
+constexpr std::uint32_t kConfusionTag = 0x80000002u;
 
 /// Leaves run() with an exit code, after the event that says why was sent.
 struct SessionEnd {
@@ -477,35 +478,51 @@ private:
             reportDivergence(step, {{spec::metric::kValidationLoss, m_validationLoss}},
                              {"Training diverged at step %1: the validation's loss is %2.",
                               {grouped(step), rounded(m_validationLoss, 6)}});
-        judgeEpoch(step);
+        auto confusion = m_executor->takeConfusion(kConfusionTag);
+        if (!confusion)
+            check(confusion.error());
+        const bool best = judgeEpoch(step);
         m_executor->swapAverage();
         if (isFirst()) {
             spec::Metrics metrics = metricsAt(step);
             metrics.values = validationMetrics(m_plan.graph, sums);
             m_environment.events.send(metrics);
-            logValidation(step, sums);
+            reportConfusion(step, best, std::move(*confusion));
+            log(spec::LogLevel::Info, validationSentence(m_plan.graph, step, sums, best));
         }
         setPhase(RankPhase::Training);
     }
 
-    /// The validated weights are in the executor.
-    void judgeEpoch(std::int64_t step) {
-        if (!m_stopping)
-            return;
+    /// True: the best validation so far. The validated weights are in the executor.
+    bool judgeEpoch(std::int64_t step) {
+        if (!m_stopping) {
+            const bool best = !m_bestLoss || m_validationLoss < *m_bestLoss;
+            if (best)
+                m_bestLoss = m_validationLoss;
+            return best;
+        }
         const double value =
             m_stopping->looksAtAccuracy() ? m_validationAccuracy : m_validationLoss;
         if (!m_stopping->add(epochOf(step), value))
-            return;
+            return false;
         m_executor->keepBest();
         m_keptLoss = m_validationLoss;
         m_keptAccuracy = m_validationAccuracy;
+        return true;
     }
 
-    void logValidation(std::int64_t step, const BatchSums& sums) {
-        const bool best = !m_bestLoss || m_validationLoss < *m_bestLoss;
-        if (best)
-            m_bestLoss = m_validationLoss;
-        log(spec::LogLevel::Info, validationSentence(m_plan.graph, step, sums, best));
+    void reportConfusion(std::int64_t step, bool best, std::vector<std::int64_t> counts) {
+        if (counts.empty())
+            return;
+        spec::Confusion confusion;
+        confusion.step = step;
+        confusion.epoch = epochsAt(step);
+        confusion.best = best;
+        const std::vector<std::string>& names = m_data.training->info().classNames;
+        if (names.size() * names.size() == counts.size())
+            confusion.classNames = names;
+        confusion.counts = std::move(counts);
+        m_environment.events.send(confusion);
     }
 
     void summarize(std::int64_t steps, const SpeedMeter& speed) {

@@ -59,6 +59,9 @@ void fields(auto& archive, Same<Summary> auto& e) {
 void fields(auto& archive, Same<Heartbeat> auto& e) {
     archive(e.supervisorAlive);
 }
+void fields(auto& archive, Same<Confusion> auto& e) {
+    archive(e.step, e.epoch, e.best, e.classNames, e.counts);
+}
 
 class Writer {
 public:
@@ -246,6 +249,7 @@ std::string Failure::sentence() const {
 EventType typeOf(const Event& event) {
     // The alternatives stand in the order of their numbers, from 1.
     static_assert(std::is_same_v<std::variant_alternative_t<9, Event>, Heartbeat>);
+    static_assert(std::variant_size_v<Event> == static_cast<std::size_t>(kLastEventType));
     static_assert(std::is_same_v<std::variant_alternative_t<4, Event>, Metrics>);
     return static_cast<EventType>(event.index() + 1);
 }
@@ -278,6 +282,8 @@ Result<Event> decode(EventType type, std::string_view payload) {
         return decodeAs<Summary>(type, payload);
     case EventType::Heartbeat:
         return decodeAs<Heartbeat>(type, payload);
+    case EventType::Confusion:
+        return decodeAs<Confusion>(type, payload);
     }
     return Error(Message("Events of type %1 are not known to this version of Trainyard.",
                          {std::to_string(static_cast<int>(type))}));

@@ -147,8 +147,19 @@ struct Heartbeat {
     bool supervisorAlive = true;
 };
 
+/// Labels against predictions over all rows of one validation. Written by rank 0 after the Metrics
+/// of that validation.
+struct Confusion {
+    std::int64_t step = 0;
+    double epoch = 0; ///< as in Metrics
+    /// The best validation so far: by what early stopping looks at, else by the loss.
+    bool best = false;
+    std::vector<std::string> classNames; ///< empty: classes are numbers
+    std::vector<std::int64_t> counts;    ///< {classes, classes}: row = label, column = prediction
+};
+
 using Event = std::variant<Hello, RanksStarted, Schedule, StateChanged, Metrics, DeviceSample, Log,
-                           Failure, Summary, Heartbeat>;
+                           Failure, Summary, Heartbeat, Confusion>;
 
 /// Numbers on the wire; never reused.
 enum class EventType : std::uint8_t {
@@ -161,8 +172,10 @@ enum class EventType : std::uint8_t {
     Log = 7,
     Failure = 8,
     Summary = 9,
-    Heartbeat = 10
+    Heartbeat = 10,
+    Confusion = 11
 };
+inline constexpr EventType kLastEventType = EventType::Confusion;
 
 EventType typeOf(const Event& event);
 /// Little-endian, strings as u32 length + UTF-8.

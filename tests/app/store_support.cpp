@@ -71,6 +71,12 @@ void addStep(JournalBuilder& journal, std::mt19937& random, std::int64_t step) {
     if (step % 50 == 0)
         journal.metrics(step,
                         {{"val_loss", someValue(random)}, {"val_accuracy", someValue(random)}});
+    if (step % 50 == 0)
+        journal.add(spec::Confusion{step,
+                                    static_cast<double>(step) / 100,
+                                    step % 100 == 0,
+                                    {"a", "\"b\""},
+                                    {step, 1, 0, step + 1}});
     if (random() % 8 == 0) {
         spec::DeviceSample sample;
         sample.rank = static_cast<std::int32_t>(random() % 2);
@@ -185,6 +191,13 @@ std::string contentOf(StoreReader& reader, RunId id) {
             out << ' ' << plain(static_cast<double>(value));
         out << '\n';
         write(out, info.metric.toStdString(), must(reader.points(id, info.metric)));
+    }
+    for (const Validation which : {Validation::Newest, Validation::Best}) {
+        const std::optional<ConfusionTable> table = must(reader.confusion(id, which));
+        if (table)
+            out << "confusion " << table->step() << ' ' << table->epoch() << ' ' << table->isBest()
+                << ' ' << table->classes() << ' ' << table->name(0).toStdString() << ' '
+                << table->correct() << ' ' << table->total() << '\n';
     }
     const Axes axes = must(reader.axes(id));
     for (std::size_t i = 0; i < axes.steps.size(); ++i)

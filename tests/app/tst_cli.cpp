@@ -177,8 +177,8 @@ private slots:
             run({"runs", "export", "1", "--weights", "w.safetensors", "--store", store()});
         QCOMPARE(exported.errors, none.errors);
         QCOMPARE(run({"runs", "export", "1", "--store", store()}).errors,
-                 "The file to write is missing. Add --out FILE.csv, --out FILE.json or --weights "
-                 "FILE.safetensors.\n");
+                 "The file to write is missing. Add --out FILE.csv, --out FILE.json, --weights "
+                 "FILE.safetensors or --confusion FILE.csv.\n");
     }
 
     void detachThenStop() {
@@ -239,6 +239,17 @@ private slots:
         const Output shown = run({"runs", "show", "1", "--store", store()});
         QVERIFY2(shown.output.contains("finished") && shown.output.contains("val_accuracy"),
                  shown.output.constData());
+        QVERIFY2(shown.output.contains("Validation at step 20, by class\n"
+                                       "class     samples   recall  precision\n"
+                                       "cat             9   88.9 %     88.9 %\n"
+                                       "dog, wet        6  100.0 %     85.7 %\n"
+                                       "bird            1    0.0 %          —\n"),
+                 shown.output.constData());
+        const QJsonObject tables = objectIn(run({"runs", "show", "1", "--json", "--store", store()})
+                                                .output)[QLatin1StringView("confusion")]
+                                       .toObject();
+        QCOMPARE(tables[QLatin1StringView("newest")][QLatin1StringView("step")].toInt(), 20);
+        QCOMPARE(tables[QLatin1StringView("best")][QLatin1StringView("step")].toInt(), 10);
         QCOMPARE(run({"runs", "show", "1", "--store", store(), "--experiment"}).output,
                  contentOf(experiment()));
 
@@ -248,6 +259,12 @@ private slots:
         const QString json = m_folder->filePath(QStringLiteral("a.json"));
         QCOMPARE(run({"runs", "export", "1", "--out", json, "--store", store()}).exitCode, 0);
         QVERIFY(!objectIn(contentOf(json)).isEmpty());
+        const QString confusion = m_folder->filePath(QStringLiteral("c.csv"));
+        const Output table =
+            run({"runs", "export", "1", "--confusion", confusion, "--store", store()});
+        QCOMPARE(table.errors, "");
+        QCOMPARE(contentOf(confusion),
+                 "label,cat,\"dog, wet\",bird\ncat,8,1,0\n\"dog, wet\",0,6,0\nbird,1,0,0\n");
         const Output other = run({"runs", "export", "1", "--out", "a.txt", "--store", store()});
         QCOMPARE(other.exitCode, 2);
         QVERIFY(other.errors.contains("neither a .csv nor a .json"));

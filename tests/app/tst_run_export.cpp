@@ -50,6 +50,7 @@ private slots:
     void init();
     void csvHasEveryRow();
     void jsonIsValidAndComplete();
+    void confusionIsATableAndPartOfTheJson();
     void sameBytesInEveryLocale();
     void supersededPointsAreApart();
     void failuresAreSaid();
@@ -123,6 +124,26 @@ void RunExportTest::jsonIsValidAndComplete() {
         else
             QVERIFY(values[i].isDouble() && values[i].toDouble() == expected);
     }
+}
+
+void RunExportTest::confusionIsATableAndPartOfTheJson() {
+    JournalBuilder journal;
+    journal.add(spec::Confusion{10, 1, true, {"a,b", "c"}, {9, 1, 0, 10}});
+    journal.add(spec::Confusion{20, 2, false, {"a,b", "c"}, {8, 2, 0, 10}});
+    QVERIFY(!QJsonDocument::fromJson(json()).object().contains(u"confusion"));
+    store(journal);
+    const QJsonObject tables = QJsonDocument::fromJson(json())[u"confusion"].toObject();
+    QCOMPARE(tables[u"newest"][u"step"].toInt(), 20);
+    QCOMPARE(tables[u"newest"][u"counts"].toArray(),
+             (QJsonArray{QJsonArray{8, 2}, QJsonArray{0, 10}}));
+    QCOMPARE(tables[u"best"][u"step"].toInt(), 10);
+    QCOMPARE(tables[u"best"][u"epoch"].toDouble(), 1.0);
+    QCOMPARE(tables[u"best"][u"classes"].toArray(), (QJsonArray{u"a,b"_qs, u"c"_qs}));
+    QBuffer buffer;
+    buffer.open(QIODevice::WriteOnly);
+    const auto newest = m_store->reader().confusion(m_run, Validation::Newest).value();
+    QVERIFY(exportConfusionCsv(*newest, buffer).ok());
+    QCOMPARE(buffer.data(), QByteArray("label,\"a,b\",c\n\"a,b\",8,2\nc,0,10\n"));
 }
 
 void RunExportTest::sameBytesInEveryLocale() {

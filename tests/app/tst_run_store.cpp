@@ -63,6 +63,9 @@ private slots:
     void filesCatchUpWithEachOther_data();
     void filesCatchUpWithEachOther();
     void unreadableAndUnknownFramesDoNotStopTheJournal();
+    void newestAndBestConfusionAreKept();
+    void confusionThatIsNoneIsLeftOut();
+    void olderStoreGetsItsConfusionTable();
     void sameNameMakesTwoRuns();
     void renameAndArchive();
     void crashedRunIsMarkedAndCanEndBetter();
@@ -369,6 +372,81 @@ void RunStoreTest::unreadableAndUnknownFramesDoNotStopTheJournal() {
     const auto log = target->reader().log(run).value();
     QCOMPARE(log.size(), std::size_t{1});
     QVERIFY(log[0].text.text().starts_with("Record 3 of the journal cannot be read"));
+}
+
+void RunStoreTest::newestAndBestConfusionAreKept() {
+    const QTemporaryDir folder;
+    const auto target = openStore(folder.path());
+    const RunId run = create(*target, u"classes"_qs);
+    QVERIFY(!target->reader().confusion(run, Validation::Newest).value());
+    JournalBuilder journal;
+    journal.add(spec::Confusion{10, 1, true, {"cat", "dog"}, {1, 1, 1, 1}});
+    journal.add(spec::Confusion{20, 2, true, {"cat", "dog"}, {2, 0, 1, 1}});
+    journal.add(spec::Confusion{30, 3, false, {"cat", "dog"}, {0, 2, 2, 0}});
+    for (int time = 0; time < 2; ++time) { // the second time it is known already
+        store(*target, run, journal.frames());
+        const ConfusionTable newest =
+            target->reader().confusion(run, Validation::Newest).value().value();
+        QCOMPARE(newest.step(), 30);
+        QVERIFY(!newest.isBest());
+        const ConfusionTable best =
+            target->reader().confusion(run, Validation::Best).value().value();
+        QCOMPARE(best.step(), 20);
+        QCOMPARE(best.epoch(), 2.0);
+        QCOMPARE(best.name(1), u"dog"_qs);
+        QCOMPARE(best.count(1, 0), 1);
+        QCOMPARE(best.labelled(0), 2);
+        QCOMPARE(best.predicted(0), 3);
+        QCOMPARE(best.correct(), 3);
+        QCOMPARE(best.total(), 4);
+        QCOMPARE(*best.recall(1), 0.5);
+        QCOMPARE(*best.precision(0), 2.0 / 3.0);
+    }
+    const RunId other = create(*target, u"other"_qs);
+    store(*target, other, journal.frames());
+    QVERIFY(target->deleteRun(other).ok());
+    QVERIFY(!target->reader().confusion(other, Validation::Newest).value());
+    QVERIFY(target->reader().confusion(run, Validation::Newest).value());
+}
+
+void RunStoreTest::confusionThatIsNoneIsLeftOut() {
+    const QTemporaryDir folder;
+    const auto target = openStore(folder.path());
+    const RunId run = create(*target, u"classes"_qs);
+    JournalBuilder journal;
+    journal.add(spec::Confusion{10, 1, true, {}, {5, 0, 0, 0}});
+    journal.add(spec::Confusion{20, 2, true, {}, {1, 2, 3}});         // not square
+    journal.add(spec::Confusion{30, 3, true, {"one"}, {1, 1, 1, 1}}); // names for another table
+    journal.add(spec::Confusion{40, 4, true, {}, {1, -1, 1, 1}});     // below zero
+    journal.add(spec::Confusion{50, 5, true, {}, {}});
+    store(*target, run, journal.frames());
+    const ConfusionTable table =
+        target->reader().confusion(run, Validation::Newest).value().value();
+    QCOMPARE(table.step(), 10);
+    QCOMPARE(table.name(1), u"1"_qs);
+    QVERIFY(!table.recall(1)); // no samples of it
+    QVERIFY(!table.precision(1));
+}
+
+void RunStoreTest::olderStoreGetsItsConfusionTable() {
+    const QTemporaryDir folder;
+    RunId run{};
+    {
+        const auto target = openStore(folder.path());
+        run = create(*target, u"old"_qs);
+        store(*target, run, syntheticJournal(1, 100).frames());
+    }
+    { // As the first version left it.
+        Connection catalog(catalogFile(folder.path()), Connection::Mode::ReadWriteCreate);
+        catalog.execute("DROP TABLE confusion; PRAGMA user_version = 1");
+    }
+    QVERIFY(!StoreReader::open(folder.path()).value()->confusion(run, Validation::Newest).value());
+    const auto target = openStore(folder.path());
+    QCOMPARE(record(*target, run).lastStep, 100);
+    QVERIFY(!target->reader().confusion(run, Validation::Newest).value());
+    const RunId next = create(*target, u"new"_qs);
+    store(*target, next, syntheticJournal(1, 100).frames());
+    QCOMPARE(target->reader().confusion(next, Validation::Best).value()->step(), 100);
 }
 
 void RunStoreTest::sameNameMakesTwoRuns() {

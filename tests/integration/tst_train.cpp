@@ -11,6 +11,7 @@
 #include <QJsonDocument>
 #include <QTest>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 
@@ -41,6 +42,14 @@ QString logOf(const TrainBench& bench, RunId run) {
     for (const LogLine& line : found)
         lines << QString::fromStdString(line.text.text());
     return lines.join(u'\n');
+}
+
+std::vector<std::int64_t> samplesByClass(const TrainBench& bench, RunId run) {
+    const ConfusionTable table = bench.reader()->confusion(run, Validation::Newest)->value();
+    std::vector<std::int64_t> samples;
+    for (int each = 0; each < table.classes(); ++each)
+        samples.push_back(table.labelled(each));
+    return samples;
 }
 
 void kill9(qint64 pid) {
@@ -74,6 +83,22 @@ private slots:
         QCOMPARE(runs.size(), 3U);
         const Points one = bench.points(runs[2].id, kLoss);
         QCOMPARE(one.size(), 27U);
+        for (const RunRecord& each : runs) {
+            // Counted over all ranks and of this validation only.
+            const ConfusionTable table =
+                bench.reader()->confusion(each.id, Validation::Newest)->value();
+            QCOMPARE(table.step(), 27);
+            QCOMPARE(table.epoch(), 3.0);
+            QCOMPARE(table.classes(), 3);
+            QCOMPARE(table.total(), 46);
+            const double accuracy =
+                bench.points(each.id, spec::metric::kValidationAccuracy).values.back();
+            QCOMPARE(static_cast<double>(table.correct()) / 46, accuracy);
+            const Points validated = bench.points(each.id, spec::metric::kValidationLoss);
+            const auto lowest = std::ranges::min_element(validated.values);
+            QCOMPARE(bench.reader()->confusion(each.id, Validation::Best)->value().step(),
+                     validated.steps[static_cast<std::size_t>(lowest - validated.values.begin())]);
+        }
         for (const std::size_t other : {0U, 1U}) {
             const Points losses = bench.points(runs[other].id, kLoss);
             QVERIFY(isUnbroken(losses));
@@ -84,6 +109,7 @@ private slots:
                                         .arg(i + 1)
                                         .arg(one.values[i])
                                         .arg(losses.values[i])));
+            QCOMPARE(samplesByClass(bench, runs[other].id), samplesByClass(bench, runs[2].id));
             // Each picture once an epoch.
             const Axes axes = *bench.reader()->axes(runs[other].id);
             QCOMPARE(axes.samples.back(), 3.0 * 210);

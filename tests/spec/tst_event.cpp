@@ -50,6 +50,8 @@ std::vector<Event> specimens() {
         Summary{10, 2.5, 0.125, {{"val_accuracy", 0.9}}},
         Heartbeat{false},
         Heartbeat{true},
+        Confusion{40, 1.5, true, {"кот", ""}, {3, 1, 0, std::numeric_limits<std::int64_t>::max()}},
+        Confusion{},
     };
 }
 
@@ -86,7 +88,7 @@ void EventTest::everyEventComesBack() {
     }
     QCOMPARE(seen.size(), std::variant_size_v<Event>);
     QCOMPARE(*seen.begin(), 1);
-    QCOMPARE(*seen.rbegin(), 10);
+    QCOMPARE(*seen.rbegin(), 11);
 }
 
 void EventTest::numbersComeBackBitForBit() {
@@ -151,7 +153,7 @@ void EventTest::arbitraryBytesNeverCrash() {
         for (std::uint32_t flips = 1 + random() % 8; flips > 0 && !bytes.empty(); --flips)
             bytes[random() % bytes.size()] ^= static_cast<char>(1u << random() % 8);
         bytes.resize(random() % (bytes.size() + 1));
-        const auto type = static_cast<EventType>(random() % 12);
+        const auto type = static_cast<EventType>(random() % 13);
         accepted += decode(type, bytes).ok();
     }
     // The crc of the frame is what finds flipped bits; here only nothing may go wrong.

@@ -130,9 +130,16 @@ public:
             const double loss = 1.0 / static_cast<double>(step);
             addMetrics(step,
                        {{spec::metric::kTrainLoss, loss}, {spec::metric::kSamplesPerSecond, 800}});
-            if (step % kStepsPerEpoch == 0)
-                addMetrics(step, {{spec::metric::kValidationLoss, loss * 2},
-                                  {spec::metric::kValidationAccuracy, 0.875}});
+            if (step % kStepsPerEpoch != 0)
+                continue;
+            addMetrics(step, {{spec::metric::kValidationLoss, loss * 2},
+                              {spec::metric::kValidationAccuracy, 0.875}});
+            // Of 16 samples 14 are right: nothing is taken for a bird.
+            add(spec::Confusion{step,
+                                static_cast<double>(step) / kStepsPerEpoch,
+                                step == kStepsPerEpoch,
+                                {"cat", "dog, wet", "bird"},
+                                {8, 1, 0, 0, 6, 0, 1, 0, 0}});
         }
     }
     void addEnd(spec::RunState state, std::int64_t steps) {
