@@ -147,20 +147,29 @@ QString LocalLauncher::weightsFile(const QString& run) const {
 }
 
 void LocalLauncher::predict(const QJsonObject& request, QObject* context,
-                            Handler<QJsonObject> handler) const {
-    WorkerCommand::run({m_worker,
-                        {QStringLiteral("predict")},
-                        QJsonDocument(request).toJson(QJsonDocument::Compact),
-                        kPredictTimeout},
-                       context, [handler = std::move(handler)](const Result<WorkerReply>& reply) {
-                           if (!reply.ok())
-                               return handler(reply.error());
-                           const Problems problems = problemsFromJson(
-                               reply->json[QLatin1StringView("problems")].toArray());
-                           if (!problems.empty())
-                               return handler(problems.front());
-                           handler(reply->json);
-                       });
+                            Handler<QJsonObject> handler,
+                            std::function<void(const QString& piece)> grown) const {
+    QJsonObject asked = request;
+    WorkerCall call{m_worker, {QStringLiteral("predict")}, {}, kPredictTimeout, {}};
+    if (grown) {
+        asked[QLatin1StringView("stream")] = true;
+        call.onLine = [grown = std::move(grown)](const QByteArray& line) {
+            const QJsonValue piece = QJsonDocument::fromJson(line)[QLatin1StringView("grown")];
+            if (piece.isString())
+                grown(piece.toString());
+        };
+    }
+    call.input = QJsonDocument(asked).toJson(QJsonDocument::Compact);
+    WorkerCommand::run(
+        std::move(call), context, [handler = std::move(handler)](const Result<WorkerReply>& reply) {
+            if (!reply.ok())
+                return handler(reply.error());
+            const Problems problems =
+                problemsFromJson(reply->json[QLatin1StringView("problems")].toArray());
+            if (!problems.empty())
+                return handler(problems.front());
+            handler(reply->json);
+        });
 }
 
 } // namespace trainyard::app

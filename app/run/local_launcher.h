@@ -56,8 +56,9 @@ public:
     /// Where the final weights of a run are, once it has ended well; until it is removed.
     QString weightsFile(const QString& run) const;
     /// Asks a trained model; request and answer are described in engine/runtime/predict.h. What is
-    /// wrong with the request is an error.
-    void predict(const QJsonObject& request, QObject* context, Handler<QJsonObject> handler) const;
+    /// wrong with the request is an error. `grown`, if given, hears of a text piece by piece.
+    void predict(const QJsonObject& request, QObject* context, Handler<QJsonObject> handler,
+                 std::function<void(const QString& piece)> grown = {}) const;
 
 private:
     /// Refusals become errors.

@@ -69,6 +69,7 @@ WorkerCommand::WorkerCommand(WorkerCall call, QObject* context, Handler<WorkerRe
         if (error == QProcess::FailedToStart)
             onFailedToStart();
     });
+    connect(&m_process, &QProcess::readyReadStandardOutput, this, &WorkerCommand::onOutput);
     m_timeout.setSingleShot(true);
     connect(&m_timeout, &QTimer::timeout, this, [this] {
         m_timedOut = true;
@@ -96,6 +97,18 @@ void WorkerCommand::onFailedToStart() {
                     {m_call.program.toStdString(), m_process.errorString().toStdString()}}));
 }
 
+void WorkerCommand::onOutput() {
+    m_output += m_process.readAllStandardOutput();
+    if (!m_call.onLine)
+        return;
+    for (qsizetype end = m_output.indexOf('\n', m_told); end >= 0;
+         end = m_output.indexOf('\n', m_told)) {
+        const QByteArray line = m_output.mid(m_told, end - m_told);
+        m_told = end + 1;
+        m_call.onLine(line);
+    }
+}
+
 void WorkerCommand::onFinished(int exitCode, QProcess::ExitStatus status) {
     const std::string verb = m_call.arguments.value(0).toStdString();
     if (m_timedOut)
@@ -107,7 +120,8 @@ void WorkerCommand::onFinished(int exitCode, QProcess::ExitStatus status) {
     if (status == QProcess::CrashExit)
         return finish(problem({"The worker crashed (signal %1, %2) while it did \"%3\".",
                                {std::to_string(exitCode), ::strsignal(exitCode), verb}}));
-    const QJsonObject json = objectIn(m_process.readAllStandardOutput());
+    onOutput();
+    const QJsonObject json = objectIn(m_output);
     if (json.isEmpty())
         return finish(problem({"The worker gave no answer to \"%1\" (exit code %2).",
                                {verb, std::to_string(exitCode)}}));

@@ -30,6 +30,8 @@ struct WorkerCall {
     QStringList arguments; ///< the verb comes first
     QByteArray input;      ///< all that stdin holds
     std::chrono::milliseconds timeout{10'000};
+    /// Hears of the lines of the output as they come; may be empty.
+    std::function<void(const QByteArray& line)> onLine = {};
 };
 
 struct WorkerReply {
@@ -47,6 +49,7 @@ public:
 
 private:
     WorkerCommand(WorkerCall call, QObject* context, Handler<WorkerReply> handler);
+    void onOutput();
     void onFinished(int exitCode, QProcess::ExitStatus status);
     void onFailedToStart();
     void finish(Result<WorkerReply> reply);
@@ -57,6 +60,8 @@ private:
     Handler<WorkerReply> m_handler;
     QProcess m_process;
     QTimer m_timeout;
+    QByteArray m_output;
+    qsizetype m_told = 0; ///< bytes of the output that onLine has heard of
     bool m_timedOut = false;
 };
 

@@ -26,7 +26,10 @@ int inspectMain(const std::vector<std::string>&) {
 /// The request comes on stdin, the answer goes to stdout.
 int predictMain(const std::vector<std::string>&) {
     const std::string request = readAll(STDIN_FILENO, kMaxInputBytes);
-    return writeAll(STDOUT_FILENO, predict(request) + "\n") ? 0 : 1;
+    const auto say = [](const std::string& line) {
+        return writeAll(STDOUT_FILENO, line + "\n");
+    };
+    return say(predict(request, say)) ? 0 : 1;
 }
 
 } // namespace

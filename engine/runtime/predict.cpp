@@ -33,7 +33,10 @@ struct Request {
     std::vector<std::int64_t> samples;
     std::size_t top = 5;
     ContinuationRequest text;
+    bool stream = false;
 };
+
+using Say = std::function<void(const std::string& line)>;
 
 Result<Request> requestFrom(std::string_view text) {
     try {
@@ -45,6 +48,7 @@ Result<Request> requestFrom(std::string_view text) {
         request.input.validation = json.value("validation", false);
         request.samples = json.value("samples", std::vector<std::int64_t>());
         request.top = json.value("top", request.top);
+        request.stream = json.value("stream", false);
         request.text.tokens = json.value("tokens", request.text.tokens);
         Sampling& sampling = request.text.sampling;
         sampling.temperature = json.value("temperature", sampling.temperature);
@@ -232,14 +236,23 @@ private:
     double m_absoluteError = 0;
 };
 
-Result<Json> continuationFor(const SavedWeights& weights, const Request& request) {
+std::string lineOf(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Result<Json> continuationFor(const SavedWeights& weights, const Request& request, const Say& say) {
     if (request.input.words.size() != 1)
         return Error(Message("There are %1 inputs to go on with.",
                              {std::to_string(request.input.words.size())}),
                      {}, Message("Give one, in quotes if it has spaces."));
     ContinuationRequest text = request.text;
     text.prompt = request.input.words.front();
-    Result<Continuation> made = continuation(weights, text, threadsHere());
+    TextGrown grown;
+    if (request.stream && say)
+        grown = [&say](const std::string& piece) {
+            say(lineOf({{"grown", piece}}));
+        };
+    Result<Continuation> made = continuation(weights, text, threadsHere(), grown);
     if (!made)
         return made.error();
     Json json = {{"step", weights.step()}, {"output", "tokens"}};
@@ -249,7 +262,7 @@ Result<Json> continuationFor(const SavedWeights& weights, const Request& request
     return json;
 }
 
-Result<Json> predictionFor(std::string_view requestJson) {
+Result<Json> predictionFor(std::string_view requestJson, const Say& say) {
     try {
         const Result<Request> request = requestFrom(requestJson);
         if (!request)
@@ -258,7 +271,7 @@ Result<Json> predictionFor(std::string_view requestJson) {
         if (!weights)
             return weights.error();
         if (weights->data().vocabulary > 0 && !request->input.validation)
-            return continuationFor(*weights, *request);
+            return continuationFor(*weights, *request, say);
         const Result<PredictInput> input = openInput(*weights, request->input);
         if (!input)
             return input.error();
@@ -273,14 +286,14 @@ Result<Json> predictionFor(std::string_view requestJson) {
 
 } // namespace
 
-std::string predict(std::string_view requestJson) {
+std::string predict(std::string_view requestJson, const Say& say) {
     Json json = {{"format", "trainyard.prediction/1"}, {"problems", Json::array()}};
-    Result<Json> prediction = predictionFor(requestJson);
+    Result<Json> prediction = predictionFor(requestJson, say);
     if (prediction)
         json.update(*prediction);
     else
         json["problems"] = Json::parse(problemsAsJson({prediction.error()}));
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return lineOf(json);
 }
 
 } // namespace trainyard::engine

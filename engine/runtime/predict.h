@@ -4,6 +4,7 @@
 // The worker's verb "predict": a request in, what a trained model makes of it out, both JSON.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -12,7 +13,7 @@ namespace trainyard::engine {
 /// Request, "trainyard.predict/1":
 /// {"weights": FILE, "inputs": ["FILE", ...] or ["5.1,3.5", ...] or ["text"], "labels": FILE,
 /// "validation": bool,
-///  "samples": [0, 7], "top": 5}
+///  "samples": [0, 7], "top": 5, "stream": bool}
 /// "samples" are numbers of samples of the input; absent: all. To a model of sequences, "inputs" is
 /// one text to go on with (a list of tokens, "5,17,3", where there is no tokenizer), and there are
 /// "tokens": how many (200), "temperature": 1, "top_k": 0 (all), "seed": 1.
@@ -25,8 +26,10 @@ namespace trainyard::engine {
 ///               or {"sample", "targets": [...], "values": [...]}]}
 /// or {"step", "output": "tokens", "text", "tokens": [...]}, without "text" where there is no
 /// tokenizer.
-/// "input" is the file of a picture; "label", "targets", "accuracy" and the error only where the
-/// right answers are known. A number that is not finite is null.
-std::string predict(std::string_view requestJson);
+/// With "stream", lines {"grown": "..."} come before it with the pieces of the text as they are
+/// made. "input" is the file of a picture; "label", "targets", "accuracy" and the error only where
+/// the right answers are known. A number that is not finite is null.
+std::string predict(std::string_view requestJson,
+                    const std::function<void(const std::string& line)>& say = {});
 
 } // namespace trainyard::engine

@@ -7,6 +7,7 @@
 #include "engine/data/tokenizer.h"
 #include "engine/runtime/number_list.h"
 
+#include <chrono>
 #include <cmath>
 
 namespace trainyard::engine {
@@ -27,6 +28,28 @@ Result<void> checkRequest(const ContinuationRequest& request) {
         return Error(Message("Top-k is %1.", {std::to_string(request.sampling.topK)}), {},
                      Message("Choose how many of the most likely tokens are drawn from; 0: all."));
     return {};
+}
+
+/// All characters that are whole.
+std::string textOf(const Tokenizer& tokenizer, std::span<const std::int32_t> tokens) {
+    std::string text = tokenizer.decode(tokens);
+    text.resize(text.size() - unfinishedBytes(text));
+    return text;
+}
+
+TokensGrown toldInPieces(const Tokenizer& tokenizer, const TextGrown& grown) {
+    using Clock = std::chrono::steady_clock;
+    static constexpr auto kPause = std::chrono::milliseconds(100);
+    return [&tokenizer, &grown, told = std::size_t{0},
+            last = Clock::now()](std::span<const std::int32_t> tokens) mutable {
+        if (Clock::now() - last < kPause)
+            return;
+        const std::string text = textOf(tokenizer, tokens);
+        if (text.size() > told)
+            grown(text.substr(told));
+        told = text.size();
+        last = Clock::now();
+    };
 }
 
 Result<std::vector<std::int32_t>> tokensOfText(const std::string& prompt,
@@ -59,7 +82,7 @@ Result<std::vector<std::int32_t>> tokensOfNumbers(const std::string& prompt,
 } // namespace
 
 Result<Continuation> continuation(const SavedWeights& weights, const ContinuationRequest& request,
-                                  int threads) {
+                                  int threads, const TextGrown& grown) {
     if (Result<void> checked = checkRequest(request); !checked)
         return checked.error();
     const DatasetInfo& data = weights.data();
@@ -74,14 +97,13 @@ Result<Continuation> continuation(const SavedWeights& weights, const Continuatio
     if (Result<void> able = checkGoesOn((*predictor)->graph()); !able)
         return able.error();
     Result<std::vector<std::int32_t>> tokens =
-        goOn(**predictor, *prompt, request.tokens, data.vocabulary, request.sampling);
+        goOn(**predictor, *prompt, request.tokens, data.vocabulary, request.sampling,
+             grown && data.tokenizer ? toldInPieces(*data.tokenizer, grown) : TokensGrown());
     if (!tokens)
         return tokens.error();
     Continuation made;
-    if (data.tokenizer) {
-        made.text = data.tokenizer->decode(*tokens);
-        made.text.resize(made.text.size() - unfinishedBytes(made.text));
-    }
+    if (data.tokenizer)
+        made.text = textOf(*data.tokenizer, *tokens);
     made.tokens = std::move(*tokens);
     return made;
 }

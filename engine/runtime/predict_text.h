@@ -9,6 +9,7 @@
 #include "engine/runtime/weights_file.h"
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,10 @@ struct Continuation {
     std::string text; ///< of the tokens; empty where there is no tokenizer
 };
 
+/// Hears about each tenth of a second what was added to the text.
+using TextGrown = std::function<void(const std::string& piece)>;
+
 Result<Continuation> continuation(const SavedWeights& weights, const ContinuationRequest& request,
-                                  int threads);
+                                  int threads, const TextGrown& grown = {});
 
 } // namespace trainyard::engine

@@ -69,7 +69,7 @@ Result<void> checkGoesOn(const graph::Graph& graph) {
 
 Result<std::vector<std::int32_t>> goOn(Predictor& predictor, std::span<const std::int32_t> prompt,
                                        std::int64_t count, std::int64_t vocabulary,
-                                       const Sampling& sampling) {
+                                       const Sampling& sampling, const TokensGrown& grown) {
     TRAINYARD_CHECK(!prompt.empty());
     const graph::Graph& graph = predictor.graph();
     const auto context =
@@ -89,6 +89,8 @@ Result<std::vector<std::int32_t>> goOn(Predictor& predictor, std::span<const std
             return Error(Message("After %1 tokens the model computes numbers that are not finite.",
                                  {grouped(static_cast<std::int64_t>(tokens.size()))}));
         tokens.push_back(drawToken(scores, sampling, i));
+        if (grown)
+            grown(std::span<const std::int32_t>(tokens).subspan(prompt.size()));
     }
     tokens.erase(tokens.begin(), tokens.begin() + static_cast<std::ptrdiff_t>(prompt.size()));
     return tokens;

@@ -8,6 +8,7 @@
 #include "engine/runtime/predictor.h"
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -24,14 +25,17 @@ struct Sampling {
 std::int32_t drawToken(std::span<const double> scores, const Sampling& sampling,
                        std::int64_t position);
 
+using TokensGrown = std::function<void(std::span<const std::int32_t>)>;
+
 /// An error where the model does not predict the token after each position from those before it.
 Result<void> checkGoesOn(const graph::Graph& graph);
 
 /// `count` tokens after `prompt`, which has at least one. The model sees as many of the last ones
 /// as it was trained on. `vocabulary`: tokens are below it; the model may know more.
-/// `predictor` is for one row and has passed checkGoesOn().
+/// `predictor` is for one row and has passed checkGoesOn(). `grown`, if given, hears after each
+/// token of all that were made.
 Result<std::vector<std::int32_t>> goOn(Predictor& predictor, std::span<const std::int32_t> prompt,
                                        std::int64_t count, std::int64_t vocabulary,
-                                       const Sampling& sampling);
+                                       const Sampling& sampling, const TokensGrown& grown = {});
 
 } // namespace trainyard::engine

@@ -14,20 +14,35 @@
 #include "ui/compose/compose_page.h"
 #include "ui/history/compare_view.h"
 #include "ui/history/history_page.h"
+#include "ui/history/predict_view.h"
 #include "ui/main_window.h"
+#include "ui/monitor/confusion_view.h"
 #include "ui/monitor/log_view.h"
 #include "ui/monitor/monitor_page.h"
 #include "ui/monitor/run_curve_view.h"
 #include "ui/theme/theme.h"
+#include "ui/widgets/class_bars.h"
+#include "ui/widgets/confusion_map.h"
+#include "ui/widgets/picture_view.h"
 #include "ui/widgets/rail.h"
+#include "ui/widgets/segmented_control.h"
 
+#include <QAbstractButton>
+#include <QAbstractSpinBox>
+#include <QDropEvent>
+#include <QFileDialog>
 #include <QLineEdit>
 #include <QMessageBox>
+#include <QMimeData>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSignalSpy>
 #include <QTableView>
+#include <QTableWidget>
 #include <QTemporaryDir>
 #include <QTest>
+
+#include <cmath>
 
 using namespace trainyard;
 
@@ -95,8 +110,15 @@ private slots:
     void theWayOfAFirstUser();
     void stopByClick();
     void invalidExperimentCannotBeTrained();
+    void confusionOfARun();
+    void askAModelOfPictures();
+    void askAModelOfTexts();
 
 private:
+    /// Trains what is open to its end by a click.
+    app::RunId trainToTheEnd(Studio& studio) const;
+    /// Goes to History, chooses the run and presses "Predict…".
+    void openPrediction(Studio& studio) const;
     QPushButton* trainButton(Studio& studio) const {
         return studio.window.composePage().header()->trainButton();
     }
@@ -208,6 +230,191 @@ void TestStudio::invalidExperimentCannotBeTrained() {
     QTRY_VERIFY(!trainButton(studio)->isEnabled());
     studio.document.undo();
     QTRY_VERIFY_WITH_TIMEOUT(trainButton(studio)->isEnabled(), 10'000);
+}
+
+app::RunId TestStudio::trainToTheEnd(Studio& studio) const {
+    const auto trained = [&](auto&& check) {
+        [&] {
+            QTRY_VERIFY_WITH_TIMEOUT(check(), kTrainMs);
+        }();
+    };
+    trained([&] { return trainButton(studio)->isEnabled(); });
+    QTest::mouseClick(trainButton(studio), Qt::LeftButton);
+    trained([&] { return studio.window.monitorPage().shownRun().has_value(); });
+    const app::RunId run = *studio.window.monitorPage().shownRun();
+    trained([&] { return studio.runs.record(run)->status == app::RunStatus::Finished; });
+    return run;
+}
+
+void TestStudio::openPrediction(Studio& studio) const {
+    studio.window.goTo(ui::MainWindow::Place::History);
+    ui::HistoryPage& page = studio.window.historyPage();
+    auto* button = page.findChild<QPushButton*>(QStringLiteral("predictButton"));
+    QVERIFY(!button->isEnabled()); // nothing is chosen
+    const QModelIndex name = page.table().model()->index(0, app::RunListModel::NameColumn);
+    QTest::mouseClick(page.table().viewport(), Qt::LeftButton, {},
+                      page.table().visualRect(name).center());
+    QVERIFY(button->isEnabled());
+    QTest::mouseClick(button, Qt::LeftButton);
+    QVERIFY(page.predictView().isVisible());
+}
+
+void TestStudio::confusionOfARun() {
+    QTemporaryDir store;
+    Studio studio(*qApp, store.path());
+    QVERIFY(QTest::qWaitForWindowActive(&studio.window));
+    QVERIFY(studio.document.openText(experimentText(m_data.path(), 20)).ok());
+    trainToTheEnd(studio);
+    ui::MonitorPage& monitor = studio.window.monitorPage();
+    QAbstractButton* segment = nullptr;
+    for (QAbstractButton* each : monitor.findChildren<QAbstractButton*>())
+        if (each->text() == QStringLiteral("Confusion"))
+            segment = each;
+    QVERIFY(segment != nullptr);
+    QTRY_VERIFY(segment->isVisible());
+    QTest::mouseClick(segment, Qt::LeftButton);
+    ui::ConfusionView& view = monitor.confusionView();
+    QVERIFY(view.isVisible() && view.map().isVisible() && view.toolbar()->isVisible());
+    // 400 pictures, a fifth of them held back.
+    QTRY_VERIFY(view.findChild<QWidget*>(QStringLiteral("classTable")) != nullptr);
+    QCOMPARE(view.classes().rowCount(), 4);
+    std::int64_t right = 0, all = 0;
+    const auto table =
+        studio.runStore->reader().confusion(*monitor.shownRun(), app::Validation::Newest).value();
+    right = table->correct();
+    all = table->total();
+    QCOMPARE(all, 80);
+    QCOMPARE(table->step(), 400);
+    QVERIFY2(right > 40, qPrintable(QString::number(right))); // it has learned something
+    QVERIFY(view.map().sentence(0, 0).startsWith(QStringLiteral("label 0 predicted as 0: ")));
+
+    studio.window.goTo(ui::MainWindow::Place::History);
+    ui::HistoryPage& history = studio.window.historyPage();
+    auto* panel = history.findChild<ui::SegmentedControl*>(QStringLiteral("historyPanel"));
+    QVERIFY(!panel->segment(1)->isVisible()); // nothing is chosen
+    history.table().setCurrentIndex(history.table().model()->index(0, 3));
+    QVERIFY(panel->segment(1)->isVisible());
+    QTest::mouseClick(panel->segment(1), Qt::LeftButton);
+    QVERIFY(history.confusionView().map().isVisible());
+    QCOMPARE(history.confusionView().classes().rowCount(), 4);
+}
+
+void TestStudio::askAModelOfPictures() {
+    QTemporaryDir store;
+    Studio studio(*qApp, store.path());
+    QVERIFY(QTest::qWaitForWindowActive(&studio.window));
+    QVERIFY(studio.document.openText(experimentText(m_data.path(), 5)).ok());
+    trainToTheEnd(studio);
+    openPrediction(studio);
+    ui::PredictView& view = studio.window.historyPage().predictView();
+    QImage picture(8, 8, QImage::Format_Grayscale8);
+    picture.fill(120);
+    const QString file = store.filePath(QStringLiteral("a.png"));
+    QVERIFY(picture.save(file));
+
+    auto* browse = view.findChild<QPushButton*>(QStringLiteral("browsePrediction"));
+    QTest::mouseClick(browse, Qt::LeftButton);
+    auto* dialog = view.findChild<QFileDialog*>();
+    QVERIFY(dialog && dialog->isVisible());
+    emit dialog->filesSelected({file});
+    dialog->close();
+    QCOMPARE(view.job().state(), app::PredictionJob::State::Running); // and the window goes on
+    auto* cancel = view.findChild<QPushButton*>(QStringLiteral("cancelPrediction"));
+    QVERIFY(cancel->isVisible());
+    QTRY_COMPARE_WITH_TIMEOUT(view.job().state(), app::PredictionJob::State::Done, 20'000);
+    QVERIFY(!cancel->isVisible());
+    auto* bars = view.findChild<ui::ClassBars*>(QStringLiteral("classBars"));
+    QVERIFY(bars->isVisible());
+    QCOMPARE(bars->bars().size(), std::size_t{4});
+    double sum = 0;
+    for (const ui::ClassBars::Bar& bar : bars->bars())
+        sum += bar.share;
+    QVERIFY(std::abs(sum - 1) < 1e-5);
+    QVERIFY(view.findChild<ui::PictureView*>(QStringLiteral("pictureView"))->isVisible());
+
+    // Dropped: no picture at all.
+    const QString wrong = store.filePath(QStringLiteral("b.png"));
+    QFile text(wrong);
+    QVERIFY(text.open(QIODevice::WriteOnly) && text.write("no picture") > 0);
+    text.close();
+    QMimeData data;
+    data.setUrls({QUrl::fromLocalFile(wrong)});
+    QDragEnterEvent enter(QPoint(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&view, &enter);
+    QVERIFY(enter.isAccepted());
+    QDropEvent drop(QPointF(10, 10), Qt::CopyAction, &data, Qt::LeftButton, Qt::NoModifier);
+    QApplication::sendEvent(&view, &drop);
+    QTRY_COMPARE_WITH_TIMEOUT(view.job().state(), app::PredictionJob::State::Failed, 20'000);
+    auto* state = view.findChild<QWidget*>(QStringLiteral("predictState"));
+    QVERIFY(state->isVisible());
+    QVERIFY2(state->accessibleDescription().contains(QStringLiteral("b.png")),
+             qPrintable(state->accessibleDescription()));
+    // The IDX file it was trained on: a table, one row of which is looked at.
+    view.askAbout({m_data.filePath(QStringLiteral("tiny-images"))});
+    QTRY_COMPARE_WITH_TIMEOUT(view.job().state(), app::PredictionJob::State::Done, 20'000);
+    auto* table = view.findChild<QTableWidget*>(QStringLiteral("predictTable"));
+    QVERIFY(table->isVisible());
+    QCOMPARE(table->rowCount(), 400);
+}
+
+void TestStudio::askAModelOfTexts() {
+    QTemporaryDir store;
+    Studio studio(*qApp, store.path());
+    QVERIFY(QTest::qWaitForWindowActive(&studio.window));
+    QFile song(store.filePath(QStringLiteral("song.txt")));
+    QVERIFY(song.open(QIODevice::WriteOnly));
+    for (int line = 0; line < 200; ++line)
+        song.write("abcd\n");
+    song.close();
+    const QString experiment = QStringLiteral(R"({
+  "format": "trainyard.experiment/1", "name": "song",
+  "data": {"format": "text", "train": {"text": "%1"}, "context": 8,
+           "validation": {"fraction": 0.1}},
+  "model": {"input": {"shape": [8]},
+            "layers": [{"id": "words", "type": "embedding", "vocabulary": 5, "features": 16},
+                       {"id": "scores", "type": "linear", "out_features": 5}]},
+  "training": {"batch": 16, "epochs": 30,
+               "optimizer": {"type": "adamw", "learning_rate": 0.05}}
+})");
+    QVERIFY(studio.document.openText(experiment.arg(song.fileName()).toUtf8()).ok());
+    trainToTheEnd(studio);
+    openPrediction(studio);
+    ui::PredictView& view = studio.window.historyPage().predictView();
+    auto* ask = view.findChild<QPushButton*>(QStringLiteral("askButton"));
+    QVERIFY(!ask->isEnabled()); // no text yet
+    auto* prompt = view.findChild<QPlainTextEdit*>(QStringLiteral("predictPrompt"));
+    QTest::keyClicks(prompt, QStringLiteral("ab"));
+    QVERIFY(ask->isEnabled());
+    const auto type = [&](const char* field, const char* keys) {
+        auto* input = view.findChild<QAbstractSpinBox*>(QString::fromUtf8(field));
+        input->selectAll();
+        QTest::keyClicks(input, QString::fromUtf8(keys));
+    };
+    type("predictTemperature", "0"); // always the likeliest
+    QTest::mouseClick(ask, Qt::LeftButton);
+    QTRY_COMPARE_WITH_TIMEOUT(view.job().state(), app::PredictionJob::State::Done, 20'000);
+    auto* text = view.findChild<QPlainTextEdit*>(QStringLiteral("predictText"));
+    QVERIFY(text->isVisible());
+    QVERIFY2(text->toPlainText().startsWith(QStringLiteral("abcd\nabcd\n")),
+             qPrintable(text->toPlainText()));
+    QCOMPARE(text->toPlainText().size(), 202);
+
+    // A long one grows before one's eyes, and can be cancelled.
+    type("predictTokens", "1000000");
+    QSignalSpy grown(&view.job(), &app::PredictionJob::grown);
+    QTest::mouseClick(ask, Qt::LeftButton);
+    QTRY_VERIFY_WITH_TIMEOUT(grown.count() >= 2, 20'000);
+    QVERIFY(view.job().state() == app::PredictionJob::State::Running);
+    QVERIFY2(text->toPlainText().startsWith(QStringLiteral("abcd\nabcd\nabcd")),
+             qPrintable(text->toPlainText().left(80)));
+    QCOMPARE(text->toPlainText(), QStringLiteral("ab") + view.job().textSoFar());
+    QTest::mouseClick(view.findChild<QPushButton*>(QStringLiteral("cancelPrediction")),
+                      Qt::LeftButton);
+    QCOMPARE(view.job().state(), app::PredictionJob::State::Idle);
+    QVERIFY(ask->isEnabled());
+    const qsizetype pieces = grown.count();
+    QTest::mouseClick(ask, Qt::LeftButton); // and asked anew
+    QTRY_VERIFY_WITH_TIMEOUT(grown.count() > pieces, 20'000);
 }
 
 QTEST_MAIN(TestStudio)

@@ -4,10 +4,13 @@
 // The small widgets: keys, names for screen readers, and that nothing shakes while values change.
 #include "ui/theme/theme.h"
 #include "ui/widgets/banner.h"
+#include "ui/widgets/class_bars.h"
+#include "ui/widgets/confusion_map.h"
 #include "ui/widgets/empty_state.h"
 #include "ui/widgets/figure_cell.h"
 #include "ui/widgets/format.h"
 #include "ui/widgets/number_label.h"
+#include "ui/widgets/picture_view.h"
 #include "ui/widgets/progress_strip.h"
 #include "ui/widgets/rail.h"
 #include "ui/widgets/segmented_control.h"
@@ -18,12 +21,14 @@
 
 #include <QAccessible>
 #include <QApplication>
+#include <QElapsedTimer>
 #include <QFontMetricsF>
 #include <QLineEdit>
 #include <QMenuBar>
 #include <QPainter>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QTemporaryDir>
 #include <QTest>
 #include <QVBoxLayout>
 
@@ -66,6 +71,10 @@ private slots:
     void progress();
     void bannerAsksOnce();
     void emptyState();
+    void confusionMap();
+    void confusionOfManyClasses();
+    void classBars();
+    void pictures();
     void commandFieldStaysInTheMiddle();
 
 private:
@@ -332,6 +341,96 @@ void TestWidgets::emptyState() {
     QCOMPARE(empty.setButton(QStringLiteral("Open")), button);
     QCOMPARE(button->text(), QStringLiteral("Open"));
     QCOMPARE(empty.accessibleName(), QStringLiteral("No runs yet"));
+}
+
+void TestWidgets::confusionMap() {
+    namespace app = trainyard::app;
+    ConfusionMap map(*m_theme);
+    map.resize(500, 400);
+    map.setTable(app::ConfusionTable::from({10, 1, true, {"cat", "dog"}, {30, 10, 0, 60}}));
+    QCOMPARE(map.sentence(0, 1), QStringLiteral("label cat predicted as dog: 10 of 40"));
+    QCOMPARE(map.cellText(0, 1), QStringLiteral("10"));
+    QCOMPARE(map.cellText(1, 0), QString()); // nothing to say
+    map.setValues(ConfusionMap::Values::Percent);
+    QCOMPARE(map.cellText(0, 0), QStringLiteral("75"));
+    QCOMPARE(map.cellText(1, 1), QStringLiteral("100"));
+    QVERIFY(map.rect().contains(map.cellRect(1, 1)));
+    // Right ones and mistakes differ from each other and from what was not counted.
+    const QImage image = map.grab().toImage();
+    const auto colorAt = [&](int label, int prediction) {
+        return image.pixelColor(map.cellRect(label, prediction).topLeft() + QPoint(3, 3));
+    };
+    QVERIFY(colorAt(0, 0) != colorAt(0, 1));
+    QVERIFY(colorAt(0, 1) != colorAt(1, 0));
+    QCOMPARE(colorAt(1, 0), m_theme->color(Color::Canvas));
+    QCOMPARE(colorAt(1, 1), m_theme->color(Color::Accent));
+    // By keys, and never out of the table.
+    QTest::keyClick(&map, Qt::Key_Right);
+    QCOMPARE(map.accessibleDescription(), map.sentence(0, 1));
+    QTest::keyClick(&map, Qt::Key_Right);
+    QTest::keyClick(&map, Qt::Key_Down);
+    QTest::keyClick(&map, Qt::Key_Down);
+    QCOMPARE(map.accessibleDescription(), map.sentence(1, 1));
+    QTest::mouseClick(&map, Qt::LeftButton, {}, map.cellRect(1, 0).center());
+    QCOMPARE(map.accessibleDescription(), QStringLiteral("label dog predicted as cat: 0 of 60"));
+    map.setTable(std::nullopt);
+    QVERIFY(map.accessibleDescription().isEmpty());
+    QTest::keyClick(&map, Qt::Key_Right);
+    map.grab();
+}
+
+void TestWidgets::confusionOfManyClasses() {
+    namespace app = trainyard::app;
+    ConfusionMap map(*m_theme);
+    trainyard::spec::Confusion confusion{1, 1, false, {}, std::vector<std::int64_t>(10000, 3)};
+    for (int each = 0; each < 100; ++each)
+        confusion.classNames.push_back("a class with a long name " + std::to_string(each));
+    map.setTable(app::ConfusionTable::from(confusion));
+    map.resize(map.minimumSizeHint());
+    QVERIFY(map.rect().contains(map.cellRect(99, 99)));
+    QCOMPARE(map.cellText(5, 6), QString()); // no room for figures
+    QElapsedTimer timer;
+    timer.start();
+    map.grab();
+    QVERIFY2(timer.elapsed() < 500, qPrintable(QString::number(timer.elapsed())));
+}
+
+void TestWidgets::classBars() {
+    ClassBars bars(*m_theme);
+    bars.resize(400, 100);
+    bars.setBars({{QStringLiteral("9 Ankle boot"), 0.75}, {QStringLiteral("7 Sneaker"), 0.25}});
+    QCOMPARE(bars.accessibleDescription(),
+             QStringLiteral("9 Ankle boot 75.0\u202f%, 7 Sneaker 25.0\u202f%"));
+    const QImage image = bars.grab().toImage();
+    // The bar of 75 % is three times as long as that of 25 %.
+    const auto length = [&](int y, const QColor& color) {
+        int pixels = 0;
+        for (int x = 0; x < image.width(); ++x)
+            pixels += image.pixelColor(x, y) == color;
+        return pixels;
+    };
+    const int line = bars.sizeHint().height() / 2;
+    const int first = length(line / 2, m_theme->color(Color::Accent));
+    const int second = length(line + line / 2, m_theme->color(Color::Text3));
+    QVERIFY2(first > 60 && std::abs(first - 3 * second) <= 3,
+             qPrintable(QStringLiteral("%1 %2").arg(first).arg(second)));
+}
+
+void TestWidgets::pictures() {
+    QTemporaryDir folder;
+    const QString file = folder.filePath(QStringLiteral("red.png"));
+    QImage red(8, 4, QImage::Format_RGB32);
+    red.fill(Qt::red);
+    QVERIFY(red.save(file));
+    PictureView view(*m_theme);
+    view.resize(83, 83);
+    QVERIFY(view.openFile(file));
+    QCOMPARE(view.accessibleName(), QStringLiteral("red.png"));
+    const QImage shown = view.grab().toImage(); // enlarged ten times, in the middle
+    QCOMPARE(shown.pixelColor(41, 20), QColor(Qt::red));
+    QVERIFY(shown.pixelColor(41, 45) != QColor(Qt::red));
+    QVERIFY(!view.openFile(folder.filePath(QStringLiteral("nothing.png"))));
+    QVERIFY(!view.hasPicture());
 }
 
 void TestWidgets::commandFieldStaysInTheMiddle() {

@@ -38,16 +38,15 @@ CompareView::CompareView(const Theme& theme, app::RunStore& store, app::RunListM
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(0);
-    layout->addWidget(makeToolbar());
     layout->addWidget(m_plot, 1);
+    m_toolbar = makeToolbar();
     connect(&m_runs, &app::RunListModel::comparedChanged, this, &CompareView::reload);
     reload();
 }
 
 QWidget* CompareView::makeToolbar() {
-    auto* bar = new QFrame;
-    bar->setProperty("region", QStringLiteral("surface"));
-    bar->setFixedHeight(m_theme.px(40));
+    auto* bar = new QWidget(this);
+    bar->hide(); // until somebody gives it a place
     m_metric = new QComboBox;
     m_metric->setObjectName(QStringLiteral("compareMetric"));
     m_metric->setAccessibleName(tr("Metric"));
@@ -90,7 +89,7 @@ QWidget* CompareView::makeToolbar() {
     connect(m_plot, &PlotWidget::logarithmicChanged, m_logScale, &QPushButton::setChecked);
     smooth(0);
     auto* row = new QHBoxLayout(bar);
-    row->setContentsMargins(space::kL, 0, space::kL, 0);
+    row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(space::kS);
     row->addWidget(m_metric);
     row->addWidget(against);

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The curves of several runs over each other: one metric, against step, epoch, samples or time.
+// Whoever shows it gives its toolbar a place.
 #pragma once
 
 #include "app/models/run_list_model.h"
@@ -26,6 +27,8 @@ public:
     CompareView(const Theme& theme, app::RunStore& store, app::RunListModel& runs,
                 QWidget* parent = nullptr);
 
+    /// Not part of this widget's layout.
+    QWidget* toolbar() const { return m_toolbar; }
     PlotWidget& plot() { return *m_plot; }
     /// What is drawn of a run; null while it is not compared.
     const CurveData* curve(app::RunId run) const;
@@ -43,6 +46,7 @@ private:
     app::RunListModel& m_runs;
     TimeAxis m_axis;
     PlotWidget* m_plot;
+    QWidget* m_toolbar;
     std::map<app::RunId, PlotWidget::SeriesId> m_series;
     QComboBox* m_metric = nullptr;
     QComboBox* m_unit = nullptr;

@@ -5,12 +5,15 @@
 #include "app/models/message_text.h"
 #include "app/store/run_export.h"
 #include "ui/history/compare_view.h"
+#include "ui/history/predict_view.h"
 #include "ui/history/run_delegate.h"
+#include "ui/monitor/confusion_view.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/banner.h"
 #include "ui/widgets/button.h"
 #include "ui/widgets/empty_state.h"
 #include "ui/widgets/format.h"
+#include "ui/widgets/segmented_control.h"
 #include "ui/widgets/text_label.h"
 
 #include <QFileDialog>
@@ -30,6 +33,8 @@ namespace trainyard::ui {
 using app::RunListModel;
 
 namespace {
+
+enum Panel { CurvesPanel, ConfusionPanel, PredictPanel };
 
 struct ColumnWidth {
     int column;
@@ -52,7 +57,8 @@ HistoryPage::HistoryPage(const Theme& theme, app::RunStore& store, app::RunListM
     : QWidget(parent), m_theme(theme), m_store(store), m_runs(runs), m_follower(follower),
       m_launcher(launcher), m_stack(new QStackedWidget),
       m_banner(new Banner(theme, Banner::Kind::Error)),
-      m_compare(new CompareView(theme, store, runs)) {
+      m_compare(new CompareView(theme, store, runs)), m_confusion(new ConfusionView(theme, store)),
+      m_predict(new PredictView(theme, store, launcher)) {
     setObjectName(QStringLiteral("historyPage"));
     m_filtered.setSourceModel(&m_runs);
     auto* empty = new EmptyState(theme, QStringLiteral("history"));
@@ -61,7 +67,7 @@ HistoryPage::HistoryPage(const Theme& theme, app::RunStore& store, app::RunListM
     auto* splitter = new QSplitter(Qt::Vertical);
     splitter->setHandleWidth(1);
     splitter->addWidget(makeTable());
-    splitter->addWidget(m_compare);
+    splitter->addWidget(makePanels());
     splitter->setChildrenCollapsible(false);
     splitter->setSizes({360, 400});
     m_stack->addWidget(empty);
@@ -95,6 +101,10 @@ QWidget* HistoryPage::makeHeader() {
     m_filter->setFixedWidth(m_theme.px(280));
     m_open = makeButton(m_theme, ButtonKind::Quiet, tr("Open"), QStringLiteral("monitor"));
     m_clone = makeButton(m_theme, ButtonKind::Normal, tr("Clone"), QStringLiteral("copy"));
+    m_predictButton =
+        makeButton(m_theme, ButtonKind::Quiet, tr("Predict…"), QStringLiteral("wand"));
+    m_predictButton->setObjectName(QStringLiteral("predictButton"));
+    m_predictButton->setToolTip(tr("Ask the model of this run about something new"));
     m_export = makeButton(m_theme, ButtonKind::Quiet, tr("Export"), QStringLiteral("download"));
     m_delete = makeButton(m_theme, ButtonKind::Quiet, tr("Delete"), QStringLiteral("trash"));
     connect(m_filter, &QLineEdit::textChanged, this, [this](const QString& text) {
@@ -109,6 +119,7 @@ QWidget* HistoryPage::makeHeader() {
         if (const auto run = currentRun())
             emit cloneRequested(*run);
     });
+    connect(m_predictButton, &QPushButton::clicked, this, [this] { showPanel(PredictPanel); });
     connect(m_export, &QPushButton::clicked, this, &HistoryPage::exportCurrent);
     connect(m_delete, &QPushButton::clicked, this, &HistoryPage::askToDelete);
     auto* row = new QHBoxLayout(header);
@@ -119,7 +130,7 @@ QWidget* HistoryPage::makeHeader() {
     row->addSpacing(space::kM);
     row->addWidget(m_filter);
     row->addStretch(1);
-    for (QPushButton* button : {m_open, m_export, m_delete, m_clone})
+    for (QPushButton* button : {m_open, m_predictButton, m_export, m_delete, m_clone})
         row->addWidget(button);
     return header;
 }
@@ -157,6 +168,62 @@ QWidget* HistoryPage::makeTable() {
     return m_table;
 }
 
+QWidget* HistoryPage::makePanels() {
+    auto* area = new QFrame;
+    area->setProperty("region", QStringLiteral("surface"));
+    m_panel = new SegmentedControl(m_theme, tr("Below the table"));
+    m_panel->setObjectName(QStringLiteral("historyPanel"));
+    m_panel->addSegment(tr("Curves"));
+    m_panel->addSegment(tr("Confusion"));
+    m_panel->addSegment(tr("Predict"));
+    m_panelBars = new QStackedWidget;
+    m_panels = new QStackedWidget;
+    const auto add = [this](QWidget* bar, QWidget* panel) {
+        m_panelBars->addWidget(bar);
+        m_panels->addWidget(panel);
+    };
+    add(m_compare->toolbar(), m_compare);
+    add(m_confusion->toolbar(), m_confusion);
+    add(m_predict->toolbar(), m_predict);
+    connect(m_panel, &SegmentedControl::chosen, this, &HistoryPage::showPanel);
+    auto* bar = new QWidget;
+    bar->setFixedHeight(m_theme.px(40));
+    auto* row = new QHBoxLayout(bar);
+    row->setContentsMargins(space::kL, 0, space::kL, 0);
+    row->setSpacing(space::kM);
+    row->addWidget(m_panel);
+    row->addWidget(m_panelBars, 1);
+    auto* column = new QVBoxLayout(area);
+    column->setContentsMargins(0, 0, 0, 0);
+    column->setSpacing(0);
+    column->addWidget(bar);
+    column->addWidget(m_panels, 1);
+    m_panel->setCurrent(CurvesPanel);
+    return area;
+}
+
+void HistoryPage::showPanel(int panel) {
+    m_panel->setCurrent(panel);
+    m_panels->setCurrentIndex(panel);
+    m_panelBars->setCurrentIndex(panel);
+    updatePanels();
+}
+
+/// Of the chosen run only what it has.
+void HistoryPage::updatePanels() {
+    const auto run = currentRun();
+    const app::RunRecord* record = run ? m_runs.record(*run) : nullptr;
+    m_confusion->showRun(run);
+    const bool asked = record && app::canPredict(m_launcher, *record);
+    m_predict->showRun(asked ? record : nullptr);
+    m_predictButton->setEnabled(asked);
+    const auto offer = [this](Panel panel, bool there) {
+        m_panel->setSegmentShown(panel, there || m_panel->current() == panel);
+    };
+    offer(ConfusionPanel, m_confusion->hasTable());
+    offer(PredictPanel, asked);
+}
+
 std::optional<app::RunId> HistoryPage::currentRun() const {
     const QModelIndex index = m_table->currentIndex();
     if (!index.isValid())
@@ -173,6 +240,7 @@ void HistoryPage::updateActions() {
     const bool chosen = currentRun().has_value();
     for (QPushButton* button : {m_open, m_clone, m_export, m_delete})
         button->setEnabled(chosen);
+    updatePanels();
     if (m_runs.error())
         showProblem(tr("The store cannot be read."), *m_runs.error());
 }

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// History: all runs as a table, and the curves of the checked ones over each other.
+// History: all runs as a table; below it the curves of the checked ones over each other, and of the
+// chosen one the confusion matrix and its model, to be asked.
 #pragma once
 
 #include "app/models/run_list_model.h"
@@ -20,7 +21,10 @@ namespace trainyard::ui {
 
 class Banner;
 class CompareView;
+class ConfusionView;
 class EmptyState;
+class PredictView;
+class SegmentedControl;
 class TextLabel;
 class Theme;
 
@@ -33,6 +37,8 @@ public:
 
     QTableView& table() { return *m_table; }
     CompareView& compareView() { return *m_compare; }
+    ConfusionView& confusionView() { return *m_confusion; }
+    PredictView& predictView() { return *m_predict; }
 
 signals:
     void openRequested(trainyard::app::RunId run);
@@ -44,6 +50,9 @@ protected:
 private:
     QWidget* makeHeader();
     QWidget* makeTable();
+    QWidget* makePanels();
+    void showPanel(int panel);
+    void updatePanels();
     std::optional<app::RunId> currentRun() const;
     void updateActions();
     void exportCurrent();
@@ -63,11 +72,17 @@ private:
     QLineEdit* m_filter;
     QPushButton* m_open;
     QPushButton* m_clone;
+    QPushButton* m_predictButton;
     QPushButton* m_export;
     QPushButton* m_delete;
     Banner* m_banner;
     QTableView* m_table;
     CompareView* m_compare;
+    ConfusionView* m_confusion;
+    PredictView* m_predict;
+    SegmentedControl* m_panel;
+    QStackedWidget* m_panels;
+    QStackedWidget* m_panelBars;
 };
 
 } // namespace trainyard::ui

@@ -3,6 +3,7 @@
 #include "ui/monitor/monitor_page.h"
 
 #include "app/models/message_text.h"
+#include "ui/monitor/confusion_view.h"
 #include "ui/monitor/log_view.h"
 #include "ui/monitor/run_curve_view.h"
 #include "ui/monitor/run_header.h"
@@ -39,6 +40,8 @@ constexpr int kLogWidth = 372;
 constexpr int kLowHeight = 800;
 constexpr int kSmoothingSteps = 99;
 constexpr int kRunsInMenu = 12;
+/// Segment behind those of the charts.
+constexpr int kConfusion = kChartMetrics;
 
 } // namespace
 
@@ -120,7 +123,23 @@ QWidget* MonitorPage::makeToolbar() {
     m_metric = new SegmentedControl(m_theme, tr("Chart"));
     for (int metric = 0; metric < kChartMetrics; ++metric)
         m_metric->addSegment(chartName(static_cast<ChartMetric>(metric)));
+    m_metric->addSegment(tr("Confusion"));
+    m_metric->setSegmentShown(kConfusion, false);
     m_metric->setCurrent(0);
+    m_confusion = new ConfusionView(m_theme, m_store);
+    m_controls = new QStackedWidget;
+    m_controls->addWidget(makeChartControls());
+    m_controls->addWidget(m_confusion->toolbar());
+    auto* row = new QHBoxLayout(bar);
+    row->setContentsMargins(space::kL, 0, space::kL, 0);
+    row->setSpacing(space::kM);
+    row->addWidget(m_metric);
+    row->addWidget(m_controls, 1);
+    return bar;
+}
+
+QWidget* MonitorPage::makeChartControls() {
+    auto* controls = new QWidget;
     auto* smoothing = new TextLabel(m_theme, TypeStyle::Small, Color::Text2);
     smoothing->setText(tr("Smoothing"));
     m_smoothing = new QSlider(Qt::Horizontal);
@@ -143,10 +162,9 @@ QWidget* MonitorPage::makeToolbar() {
     for (QWidget* control : {static_cast<QWidget*>(m_logScale), static_cast<QWidget*>(m_unit),
                              static_cast<QWidget*>(m_follow)})
         setCompact(control);
-    auto* row = new QHBoxLayout(bar);
-    row->setContentsMargins(space::kL, 0, space::kL, 0);
+    auto* row = new QHBoxLayout(controls);
+    row->setContentsMargins(0, 0, 0, 0);
     row->setSpacing(space::kS);
-    row->addWidget(m_metric);
     row->addStretch(1);
     row->addWidget(smoothing);
     row->addWidget(m_smoothing);
@@ -154,7 +172,7 @@ QWidget* MonitorPage::makeToolbar() {
     row->addWidget(m_logScale);
     row->addWidget(m_unit);
     row->addWidget(m_follow);
-    return bar;
+    return controls;
 }
 
 QWidget* MonitorPage::makeBody() {
@@ -167,7 +185,10 @@ QWidget* MonitorPage::makeBody() {
     column->setContentsMargins(0, 0, 0, 0);
     column->setSpacing(0);
     column->addWidget(makeToolbar());
-    column->addWidget(m_view, 1);
+    m_views = new QStackedWidget;
+    m_views->addWidget(m_view);
+    m_views->addWidget(m_confusion);
+    column->addWidget(m_views, 1);
     m_splitter = new QSplitter(Qt::Horizontal);
     m_splitter->setHandleWidth(1);
     m_splitter->addWidget(left);
@@ -180,8 +201,7 @@ QWidget* MonitorPage::makeBody() {
 }
 
 void MonitorPage::connectToolbar() {
-    connect(m_metric, &SegmentedControl::chosen, this,
-            [this](int index) { m_view->setMetric(static_cast<ChartMetric>(index)); });
+    connect(m_metric, &SegmentedControl::chosen, this, &MonitorPage::showChart);
     const auto smooth = [this](int value) {
         const double weight = value / static_cast<double>(kSmoothingSteps + 1);
         m_view->plot().setSmoothing(weight);
@@ -207,6 +227,7 @@ void MonitorPage::showRun(app::RunId run) {
         m_curves = std::make_unique<app::RunCurves>(m_store, run);
         m_view->setCurves(m_curves.get(), m_runs.record(run));
         m_log->setCurves(m_curves.get());
+        m_confusion->showRun(run);
     }
     update();
 }
@@ -247,6 +268,7 @@ void MonitorPage::update() {
     if (!record && m_run) {
         m_view->setCurves(nullptr, nullptr);
         m_log->setCurves(nullptr);
+        m_confusion->showRun(std::nullopt);
         m_curves.reset();
         m_run.reset();
     }
@@ -258,13 +280,23 @@ void MonitorPage::update() {
     updateBanner(*record);
 }
 
+void MonitorPage::showChart(int chart) {
+    const bool confusion = chart == kConfusion;
+    m_views->setCurrentIndex(confusion ? 1 : 0);
+    m_controls->setCurrentIndex(confusion ? 1 : 0);
+    if (!confusion)
+        m_view->setMetric(static_cast<ChartMetric>(chart));
+}
+
 /// Only charts that this run's model has.
 void MonitorPage::updateCharts() {
     for (int metric = 0; metric < kChartMetrics; ++metric)
         m_metric->setSegmentShown(metric, hasChart(*m_curves, static_cast<ChartMetric>(metric)));
+    m_confusion->refresh();
+    m_metric->setSegmentShown(kConfusion, m_confusion->hasTable());
     if (m_metric->segment(m_metric->current())->isHidden()) {
         m_metric->setCurrent(0);
-        m_view->setMetric(ChartMetric::Loss);
+        showChart(0);
     }
 }
 

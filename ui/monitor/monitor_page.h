@@ -25,6 +25,7 @@ class QTimer;
 namespace trainyard::ui {
 
 class Banner;
+class ConfusionView;
 class EmptyState;
 class LogView;
 class NumberLabel;
@@ -46,6 +47,7 @@ public:
     std::optional<app::RunId> shownRun() const { return m_run; }
     RunCurveView& curveView() { return *m_view; }
     LogView& logView() { return *m_log; }
+    ConfusionView& confusionView() { return *m_confusion; }
 
 signals:
     /// The empty page's button.
@@ -59,10 +61,12 @@ protected:
 private:
     QWidget* makeHeader();
     QWidget* makeToolbar();
+    QWidget* makeChartControls();
     QWidget* makeBody();
     void connectToolbar();
     void fillRunMenu();
     void update();
+    void showChart(int chart);
     void updateCharts();
     void updateHeader(const app::RunRecord& record);
     void updateBanner(const app::RunRecord& record);
@@ -96,7 +100,10 @@ private:
     QComboBox* m_unit;
     QPushButton* m_follow;
     QSplitter* m_splitter;
+    QStackedWidget* m_views; ///< curves, confusion matrix
+    QStackedWidget* m_controls;
     RunCurveView* m_view;
+    ConfusionView* m_confusion;
     LogView* m_log;
 };
 
