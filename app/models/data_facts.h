@@ -30,9 +30,37 @@ struct PartFacts {
     bool operator==(const PartFacts&) const = default;
 };
 
+/// A picture of the training data: bytes {channels, height, width}.
+struct PicturePreview {
+    std::optional<std::int64_t> label; ///< none where it is not one class
+    std::string bytes;
+    bool operator==(const PicturePreview&) const = default;
+};
+
+/// A column of a table.
+struct ColumnPreview {
+    std::string name;
+    std::string use; ///< "number", "category", "class", "target" or "left_out"
+    std::int64_t missing = 0;
+    std::vector<std::string> examples; ///< of the first rows
+    std::vector<std::string> categories;
+    std::optional<double> mean; ///< of inputs that are numbers
+    std::optional<double> deviation;
+    bool operator==(const ColumnPreview&) const = default;
+};
+
+/// The first samples as a person can look at them; at most one of them is there.
+struct DataPreview {
+    std::vector<PicturePreview> pictures;
+    std::string text;
+    std::vector<ColumnPreview> columns;
+    bool operator==(const DataPreview&) const = default;
+};
+
 struct DataFacts {
     PartFacts training;
     std::optional<PartFacts> validation;
+    DataPreview preview;
     Problems problems; ///< empty: the parts are whole
     bool operator==(const DataFacts&) const = default;
 

@@ -51,6 +51,33 @@ PartFacts partOf(const QJsonObject& json) {
             .notes = messages(json[QLatin1StringView("notes")])};
 }
 
+std::optional<double> real(const QJsonValue& value) {
+    return value.isDouble() ? std::optional(value.toDouble()) : std::nullopt;
+}
+
+DataPreview previewOf(const QJsonObject& json) {
+    DataPreview preview;
+    preview.text = json[QLatin1StringView("text")].toString().toStdString();
+    for (const QJsonValue& each : json[QLatin1StringView("pictures")].toArray()) {
+        PicturePreview picture;
+        if (each[QLatin1StringView("label")].isDouble())
+            picture.label = each[QLatin1StringView("label")].toInteger();
+        picture.bytes =
+            QByteArray::fromBase64(each[QLatin1StringView("bytes")].toString().toLatin1())
+                .toStdString();
+        preview.pictures.push_back(std::move(picture));
+    }
+    for (const QJsonValue& each : json[QLatin1StringView("columns")].toArray())
+        preview.columns.push_back({.name = each[QLatin1StringView("name")].toString().toStdString(),
+                                   .use = each[QLatin1StringView("use")].toString().toStdString(),
+                                   .missing = each[QLatin1StringView("missing")].toInteger(),
+                                   .examples = texts(each[QLatin1StringView("examples")]),
+                                   .categories = texts(each[QLatin1StringView("categories")]),
+                                   .mean = real(each[QLatin1StringView("mean")]),
+                                   .deviation = real(each[QLatin1StringView("deviation")])});
+    return preview;
+}
+
 } // namespace
 
 DataInspector::DataInspector(ExperimentDocument& document, const LocalLauncher& launcher,
@@ -84,6 +111,7 @@ DataFacts factsOf(const Inspection& inspection) {
     const QJsonValue validation = inspection.data[QLatin1StringView("validation")];
     if (validation.isObject())
         facts.validation = partOf(validation.toObject());
+    facts.preview = previewOf(inspection.data[QLatin1StringView("preview")].toObject());
     return facts;
 }
 

@@ -114,6 +114,7 @@ const char* nameOf(ColumnFacts::Use use) {
 
 Json columnsOf(const DatasetInfo& info) {
     Json list = Json::array();
+    std::size_t input = 0; // one for a number, one for each category
     for (const ColumnFacts& column : info.columns) {
         Json categories = column.categories;
         while (categories.size() > kCategoriesShown)
@@ -123,6 +124,13 @@ Json columnsOf(const DatasetInfo& info) {
                         {"missing", column.missing},
                         {"examples", column.examples},
                         {"categories", std::move(categories)}});
+        if (column.use == ColumnFacts::Use::Number) {
+            list.back()["mean"] = info.mean.at(input);
+            list.back()["deviation"] = info.deviation.at(input);
+            ++input;
+        } else if (column.use == ColumnFacts::Use::Category) {
+            input += column.categories.size();
+        }
     }
     return list;
 }

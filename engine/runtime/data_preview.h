@@ -15,7 +15,8 @@ namespace trainyard::engine {
 /// Null where there is nothing to show, else one of
 /// {"pictures": [{"label", "bytes"}]}: bytes {channels, height, width} in base64
 /// {"text": "..."}
-/// {"columns": [{"name", "use", "missing", "examples", "categories"}]}
+/// {"columns": [{"name", "use", "missing", "examples", "categories"}]}, of inputs that are numbers
+///   with "mean" and "deviation"
 /// Throws as Dataset::gather().
 std::string previewAsJson(const Dataset& dataset, const spec::DataSpec& data);
 

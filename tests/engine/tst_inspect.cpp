@@ -81,8 +81,8 @@ void TestInspect::tables() {
     const QJsonArray columns =
         dataOf(data)[QLatin1StringView("preview")][QLatin1StringView("columns")].toArray();
     QCOMPARE(QJsonDocument(columns).toJson(QJsonDocument::Compact),
-             QByteArray(R"([{"categories":[],"examples":["1.5","2.5","NA"],"missing":1,)"
-                        R"("name":"size","use":"number"},)"
+             QByteArray(R"([{"categories":[],"deviation":0.5,"examples":["1.5","2.5","NA"],)"
+                        R"("mean":2,"missing":1,"name":"size","use":"number"},)"
                         R"({"categories":[],"examples":["","",""],"missing":3,)"
                         R"("name":"note","use":"left_out"},)"
                         R"({"categories":["a","b"],"examples":["a","b","a"],"missing":0,)"

@@ -12,6 +12,7 @@
 #include "ui/compose/class_balance.h"
 #include "ui/compose/compose_page.h"
 #include "ui/compose/data_facts_view.h"
+#include "ui/compose/data_preview_view.h"
 #include "ui/compose/data_tab.h"
 #include "ui/compose/file_field.h"
 #include "ui/compose/form_field.h"
@@ -51,8 +52,10 @@
 #include <QMenu>
 #include <QMessageBox>
 #include <QMimeData>
+#include <QPlainTextEdit>
 #include <QPushButton>
 #include <QSignalSpy>
+#include <QTableWidget>
 #include <QTemporaryDir>
 #include <QTest>
 
@@ -173,6 +176,7 @@ private slots:
     void inputsAreChecked();
     void everyFormatHasItsFiles();
     void factsOfNumbersAndOfText();
+    void firstSamplesAreShown();
     void planFollowsTheRanks();
     void pricesSayWhatTheyAssume();
     void narrowWindowsFit();
@@ -1058,6 +1062,59 @@ void ComposePageTest::factsOfNumbersAndOfText() {
     m_document->setDataFacts(m_document->dataQuestion(), pets);
     QCOMPARE(tab->findChild<ClassBalance*>()->sentence(),
              QStringLiteral("From 5 training samples (class dog) to 7 (class cat)."));
+}
+
+void ComposePageTest::firstSamplesAreShown() {
+    openCnn();
+    clickTab(Section::Data);
+    DataTab* tab = m_page->dataTab();
+    auto* preview = tab->findChild<DataPreviewView*>();
+    app::DataFacts facts = fashion();
+    m_document->setDataFacts(m_document->dataQuestion(), facts);
+    QVERIFY(!preview->isVisible()); // nothing to look at
+
+    facts.training.sampleShape = {3, 1, 2};
+    facts.training.classNames = {"cat", "dog"};
+    facts.preview.pictures = {{1, std::string("\xff\x00\x10\x20\x00\xff", 6)},
+                              {7, std::string(6, '\x40')},
+                              {std::nullopt, std::string(6, '\0')}};
+    m_document->setDataFacts(m_document->dataQuestion(), facts);
+    auto* strip = preview->findChild<PictureStrip*>();
+    QVERIFY(preview->isVisible() && strip->isVisible());
+    QCOMPARE(strip->count(), 3);
+    QCOMPARE(strip->picture(0).pixel(0, 0), qRgb(255, 16, 0));
+    QCOMPARE(strip->picture(0).pixel(1, 0), qRgb(0, 32, 255));
+    QCOMPARE(strip->label(0), QStringLiteral("dog"));
+    QCOMPARE(strip->label(1), QStringLiteral("7")); // a class without a name
+    QCOMPARE(strip->label(2), QString());
+    QVERIFY(strip->heightForWidth(100) > strip->heightForWidth(1000));
+    strip->grab();
+
+    facts.training.sampleShape = {2};
+    facts.preview = {};
+    facts.preview.columns = {
+        {"size", "number", 1, {"1.5", "2.5", "NA"}, {}, 2.0, 0.5},
+        {"kind", "class", 0, {"a", "b", "a"}, {"a", "b"}, std::nullopt, std::nullopt}};
+    m_document->setDataFacts(m_document->dataQuestion(), facts);
+    QVERIFY(!strip->isVisible());
+    auto* table = preview->findChild<QTableWidget*>();
+    QVERIFY(table->isVisible());
+    const auto line = [&](int row) {
+        QStringList cells;
+        for (int column = 0; column < table->columnCount(); ++column)
+            cells << table->item(row, column)->text();
+        return cells.join(u'|');
+    };
+    QCOMPARE(line(0), QStringLiteral("size|number|1.5|2.5|NA|1|2.000|0.5000|"));
+    QCOMPARE(line(1), QStringLiteral("kind|class to predict|a|b|a|0|||a, b"));
+
+    facts.preview = {};
+    facts.preview.text = "Мой дядя";
+    m_document->setDataFacts(m_document->dataQuestion(), facts);
+    QVERIFY(!table->isVisible());
+    auto* text = preview->findChild<QPlainTextEdit*>();
+    QVERIFY(text->isVisible());
+    QCOMPARE(text->toPlainText(), QStringLiteral("Мой дядя"));
 }
 
 void ComposePageTest::planFollowsTheRanks() {

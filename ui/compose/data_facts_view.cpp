@@ -5,6 +5,7 @@
 #include "app/models/experiment_fields.h"
 #include "app/models/message_text.h"
 #include "ui/compose/class_balance.h"
+#include "ui/compose/data_preview_view.h"
 #include "ui/compose/scroll_panel.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/button.h"
@@ -116,6 +117,8 @@ QWidget* DataFactsView::makeFacts() {
     m_noteRows = new QVBoxLayout;
     m_noteRows->setSpacing(m_theme.px(space::kXs));
     notes->addLayout(m_noteRows);
+    m_preview = new DataPreviewView(m_theme);
+    rows->addWidget(m_preview);
     rows->addWidget(m_notes);
     m_balanceTitle = addTitle(rows, tr("Samples of each class"));
     m_balanceText = new TextLabel(m_theme, TypeStyle::Small, Color::Text3);
@@ -169,6 +172,7 @@ void DataFactsView::showFacts(const app::DataFacts& facts) {
     m_held->setDetail(split ? tr("held back from the training files") : QString());
     showShape(facts.training);
     showTargets(facts.training);
+    m_preview->setFacts(facts);
     showNotes(facts);
     showBalance(facts);
 }

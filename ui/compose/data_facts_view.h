@@ -17,6 +17,7 @@ class QVBoxLayout;
 namespace trainyard::ui {
 
 class ClassBalance;
+class DataPreviewView;
 class EmptyState;
 class FigureCell;
 class TextLabel;
@@ -56,6 +57,7 @@ private:
     FigureCell* m_vocabulary = nullptr;
     QWidget* m_notes = nullptr;
     QVBoxLayout* m_noteRows = nullptr;
+    DataPreviewView* m_preview = nullptr;
     TextLabel* m_balanceTitle = nullptr;
     TextLabel* m_balanceText = nullptr;
     ClassBalance* m_balance = nullptr;
