@@ -94,12 +94,13 @@ QWidget* ParallelismTab::makeForm() {
     const int label = m_theme.px(kLabelWidth);
     auto* mesh = new FormGroup(m_theme, m_document, tr("Ranks"), label, panel);
     m_ranks = mesh->addField("parallel.data");
-    mesh->addField("parallel.accumulate");
-    mesh->addField("parallel.zero");
-    mesh->addField("parallel.recompute");
     m_verdict = makeParagraph(m_theme, TypeStyle::Small, QStringLiteral("text2"), {}, panel);
     mesh->addWidget(m_verdict);
     column->addWidget(mesh);
+    auto* memory = new FormGroup(m_theme, m_document, tr("Memory"), label, panel);
+    for (const char* path : {"parallel.accumulate", "parallel.zero", "parallel.recompute"})
+        memory->addField(path);
+    column->addWidget(memory);
     auto* exchange = new FormGroup(m_theme, m_document, tr("Exchange"), label, panel);
     exchange->addField("parallel.transport");
     exchange->addWidget(makeParagraph(
