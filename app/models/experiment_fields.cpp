@@ -107,7 +107,7 @@ std::vector<EditorField> makeFixedFields() {
         {"training.early_stopping.patience",
          whole("patience", "Patience", 1, 1e6, "Epochs without a better value."), ""},
         {"training.early_stopping.min_delta", delta, ""},
-        {"precision", choice("precision", "Precision", {"fp32", "fp64"}), ""},
+        {"precision", choice("precision", "Precision", {"fp32", "bf16", "fp64"}), ""},
         {"parallel.data", whole("data", "CPU ranks", 1, 1024, "Processes that share each batch."),
          ""},
         {"parallel.accumulate",

@@ -79,10 +79,11 @@ bool setSeed(Experiment& e, const MaybeValue& value) {
 
 bool setPrecision(Experiment& e, const MaybeValue& value) {
     std::string text;
-    if (!assign(text, value) || (text != "fp32" && text != "fp64"))
+    if (!assign(text, value))
         return false;
-    e.precision = text == "fp64" ? spec::Precision::Fp64 : spec::Precision::Fp32;
-    return true;
+    const std::optional<spec::Precision> precision = spec::precisionOf(text);
+    e.precision = precision.value_or(e.precision);
+    return precision.has_value();
 }
 
 /// The metric switches early stopping on and off; the other values are there only while it is on.
@@ -176,10 +177,7 @@ constexpr std::array kAccessors = {
                         assignReal(e.training.earlyStopping->minDelta, v);
              }},
     Accessor{"precision",
-             [](const Experiment& e) {
-                 return MaybeValue(
-                     std::string(e.precision == spec::Precision::Fp64 ? "fp64" : "fp32"));
-             },
+             [](const Experiment& e) { return MaybeValue(std::string(spec::name(e.precision))); },
              setPrecision},
     Accessor{"parallel.data", [](const Experiment& e) { return MaybeValue(e.parallel.data); },
              [](Experiment& e, const MaybeValue& v) {

@@ -42,6 +42,8 @@ Inspection inspectionFromJson(const QJsonObject& json) {
         found.counts.sampleShape.push_back(extent.toInteger());
     const QJsonObject machine = json[QLatin1StringView("machine")].toObject();
     found.machine.blockedPictures = machine[QLatin1StringView("blocked_pictures")].toBool();
+    if (const QJsonValue bf16 = machine[QLatin1StringView("bf16")]; bf16.isBool())
+        found.machine.bf16 = bf16.toBool();
     found.cores = std::max(1, machine[QLatin1StringView("cores")].toInt(1));
     return found;
 }

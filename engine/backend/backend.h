@@ -3,7 +3,8 @@
 //
 // Backend: what turns one operation into something that runs. A kernel is made once per run for
 // fixed shapes and fixed memory and then only run: no allocation, no look-up, no choice in a step.
-// Implementations: reference (fp64 and fp32, plain, the oracle), cpu (fp32, oneDNN); later CUDA.
+// Implementations: reference (fp64, fp32 and bf16, plain, the oracle), cpu (fp32 and bf16, oneDNN);
+// later CUDA.
 // A backend and its kernels are used by one thread.
 #pragma once
 
@@ -62,6 +63,9 @@ struct KernelRequest {
     graph::OperationKind kind = graph::OperationKind::Linear;
     graph::OperationAttributes attributes;
     Direction direction = Direction::Forward;
+    /// Of values and their gradients. Parameters, their gradients, targets and what is saved are of
+    /// exactType(type), but for the parameters that graph::readsRounded() names and for what
+    /// attention saves.
     DType type = DType::Fp32;
     std::int64_t rows = 0;
 
@@ -90,7 +94,7 @@ struct KernelRequest {
     double* statistics = nullptr;
 
     // The loss only. For a score tensor {rows, ..., classes} a label for each of {rows, ...}; for
-    // numbers {rows, k} as many targets, of the request's type.
+    // numbers {rows, k} as many targets, of exactType(type).
     const std::int32_t* labels = nullptr;
     const void* targets = nullptr;
     double* lossSums = nullptr; ///< kLossSums values; added to
@@ -121,5 +125,7 @@ public:
 std::unique_ptr<Backend> makeReferenceBackend();
 /// `threads` for the OpenMP team of the calling thread.
 std::unique_ptr<Backend> makeCpuBackend(int threads);
+/// Bf16 only where the processor multiplies matrices in it (AMX): elsewhere it is slower than fp32.
+bool cpuBackendSupports(DType type);
 
 } // namespace trainyard::engine

@@ -9,7 +9,20 @@
 namespace trainyard {
 
 std::size_t bytesOf(DType type) {
-    return type == DType::Fp64 ? 8 : 4;
+    switch (type) {
+    case DType::Fp64:
+        return 8;
+    case DType::Bf16:
+        return 2;
+    case DType::Fp32:
+    case DType::Int32:
+        return 4;
+    }
+    return 0;
+}
+
+DType exactType(DType type) {
+    return type == DType::Bf16 ? DType::Fp32 : type;
 }
 
 std::string_view name(DType type) {
@@ -20,6 +33,8 @@ std::string_view name(DType type) {
         return "fp32";
     case DType::Int32:
         return "int32";
+    case DType::Bf16:
+        return "bf16";
     }
     return "?";
 }
@@ -45,7 +60,7 @@ std::string describe(const Shape& shape) {
 }
 
 std::int64_t storedElements(const Shape& shape, Layout layout) {
-    if (layout == Layout::Plain)
+    if (layout != Layout::Blocked16)
         return elementCount(shape);
     TRAINYARD_CHECK_EQ(shape.size(), 3u);
     return elementCount({(shape[0] + 15) / 16 * 16, shape[1], shape[2]});

@@ -26,7 +26,7 @@ using SafetensorsMetadata = std::map<std::string, std::string>;
 
 struct TensorToSave {
     std::string name;
-    DType type = DType::Fp32; ///< written as F32, F64 or I32
+    DType type = DType::Fp32; ///< written as F32, F64, I32 or BF16
     Shape shape;
     const std::byte* data = nullptr; ///< elementCount(shape) elements
 };

@@ -35,6 +35,8 @@ std::string_view typeName(DType type) {
         return "F32";
     case DType::Int32:
         return "I32";
+    case DType::Bf16:
+        return "BF16";
     }
     TRAINYARD_CHECK(false);
     return {};

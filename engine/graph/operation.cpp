@@ -39,9 +39,7 @@ constexpr std::array<Row, kOperationKinds> kRows = {{
      {.readsOutput = true, .mayRunInPlace = true, .keepsShape = true}},
     {OperationKind::Softmax, "softmax", {.readsOutput = true, .keepsShape = true}},
     {OperationKind::Dropout, "dropout", {.mayRunInPlace = true, .keepsShape = true}},
-    {OperationKind::Add,
-     "add",
-     {.mayRunInPlace = true, .manyInputs = true, .keepsShape = true}},
+    {OperationKind::Add, "add", {.mayRunInPlace = true, .manyInputs = true, .keepsShape = true}},
     {OperationKind::Multiply,
      "multiply",
      {.readsInput = true, .manyInputs = true, .keepsShape = true}},
@@ -74,21 +72,28 @@ const OperationTraits& traits(OperationKind kind) {
     return row(kind).traits;
 }
 
+bool readsRounded(OperationKind kind, std::size_t parameter) {
+    const bool weights = kind == OperationKind::Linear || kind == OperationKind::Conv2d ||
+                         kind == OperationKind::Embedding;
+    return weights && parameter == 0;
+}
+
 std::size_t savedBytes(OperationKind kind, const OperationAttributes& attributes,
                        const Shape& input, const Shape& output, Layout outputLayout,
                        std::int64_t rows, DType type) {
     const auto count = [](std::int64_t elements) {
         return static_cast<std::size_t>(elements);
     };
+    const std::size_t exact = bytesOf(exactType(type));
     switch (kind) {
     case OperationKind::MaxPool: // int32 positions
         return 4 * count(rows * storedElements(output, outputLayout));
     case OperationKind::BatchNorm: // mean and inverse deviation of each channel
-        return 2 * bytesOf(type) * count(input.front());
+        return 2 * exact * count(input.front());
     case OperationKind::LayerNorm: // mean and inverse deviation of each row
-        return 2 * bytesOf(type) * count(rows * elementCount(input) / input.back());
+        return 2 * exact * count(rows * elementCount(input) / input.back());
     case OperationKind::RmsNorm: // inverse root of each row
-        return bytesOf(type) * count(rows * elementCount(input) / input.back());
+        return exact * count(rows * elementCount(input) / input.back());
     case OperationKind::Attention: { // probabilities of each head
         const auto& a = std::get<AttentionAttributes>(attributes);
         return bytesOf(type) * count(rows * a.heads * input.front() * input.front());

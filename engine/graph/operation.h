@@ -154,6 +154,10 @@ struct OperationTraits {
 
 const OperationTraits& traits(OperationKind kind);
 
+/// Where values are bf16, the kernel reads this parameter from the copy in bf16 (the weights of
+/// products and look-ups), not from the master in fp32.
+bool readsRounded(OperationKind kind, std::size_t parameter);
+
 /// Bytes that forward leaves for backward, for `rows` rows: positions of maxima (4 bytes each), the
 /// mean and inverse deviation of each row or channel, the probabilities of attention.
 std::size_t savedBytes(OperationKind kind, const OperationAttributes& attributes,

@@ -106,12 +106,15 @@ private:
                                   .weightDecay =
                                       static_cast<T>(decays ? m_settings.weightDecay : 0),
                                   .gradientScale = static_cast<T>(context.gradientScale)};
-            T* p = buffers.parameters + piece.first;
-            const T* g = buffers.gradients + piece.first;
-            if (slotCount() == 0)
-                sgdUpdate(step, piece.count, p, g);
-            else
-                larsUpdate(step, piece.count, p, g, buffers.state[0] + piece.first);
+            updatePiece(context, buffers.parameters, piece.first, piece.count,
+                        [&](std::int64_t first, std::int64_t count) {
+                            T* p = buffers.parameters + first;
+                            const T* g = buffers.gradients + first;
+                            if (slotCount() == 0)
+                                sgdUpdate(step, count, p, g);
+                            else
+                                larsUpdate(step, count, p, g, buffers.state[0] + first);
+                        });
         });
     }
 
@@ -180,9 +183,13 @@ private:
             const double weights = m_pieces.weightNorm(piece.range);
             const double length = m_pieces.stepNorm(piece.range);
             const double ratio = decays && weights > 0 && length > 0 ? weights / length : 1;
-            lambApply(decays ? decayed : plain, static_cast<T>(context.learningRate * ratio),
-                      piece.count, buffers.parameters + piece.first, buffers.state[0] + piece.first,
-                      buffers.state[1] + piece.first);
+            const auto rate = static_cast<T>(context.learningRate * ratio);
+            updatePiece(context, buffers.parameters, piece.first, piece.count,
+                        [&](std::int64_t first, std::int64_t count) {
+                            lambApply(decays ? decayed : plain, rate, count,
+                                      buffers.parameters + first, buffers.state[0] + first,
+                                      buffers.state[1] + first);
+                        });
         });
     }
 

@@ -52,15 +52,23 @@ private:
                                   .momentum = static_cast<T>(m_momentum),
                                   .weightDecay = static_cast<T>(decays ? m_weightDecay : 0),
                                   .gradientScale = static_cast<T>(context.gradientScale)};
-            T* p = buffers.parameters + at;
-            const T* g = buffers.gradients + at;
-            if (slotCount() == 0)
-                sgdUpdate(step, count, p, g);
-            else if (m_nesterov)
-                nesterovUpdate(step, count, p, g, buffers.state[0] + at);
-            else
-                momentumUpdate(step, count, p, g, buffers.state[0] + at);
+            updatePiece(
+                context, buffers.parameters, at, count,
+                [&](std::int64_t first, std::int64_t part) { apply(step, first, part, buffers); });
         });
+    }
+
+    template <class T>
+    void apply(const SgdStep<T>& step, std::int64_t first, std::int64_t count,
+               const Buffers<T>& buffers) const {
+        T* p = buffers.parameters + first;
+        const T* g = buffers.gradients + first;
+        if (slotCount() == 0)
+            sgdUpdate(step, count, p, g);
+        else if (m_nesterov)
+            nesterovUpdate(step, count, p, g, buffers.state[0] + first);
+        else
+            momentumUpdate(step, count, p, g, buffers.state[0] + first);
     }
 
     double m_momentum;
@@ -110,8 +118,11 @@ private:
                 .coupledDecay = static_cast<T>(s.decoupled ? 0 : decay),
                 .keep = static_cast<T>(s.decoupled ? 1 - context.learningRate * decay : 1),
                 .gradientScale = static_cast<T>(context.gradientScale)};
-            adamUpdate(step, count, buffers.parameters + at, buffers.gradients + at,
-                       buffers.state[0] + at, buffers.state[1] + at);
+            updatePiece(
+                context, buffers.parameters, at, count, [&](std::int64_t first, std::int64_t part) {
+                    adamUpdate(step, part, buffers.parameters + first, buffers.gradients + first,
+                               buffers.state[0] + first, buffers.state[1] + first);
+                });
         });
     }
 
@@ -148,8 +159,11 @@ private:
                                    .oneMinusBeta2 = static_cast<T>(1 - m_beta2),
                                    .keep = static_cast<T>(1 - context.learningRate * decay),
                                    .gradientScale = static_cast<T>(context.gradientScale)};
-            lionUpdate(step, count, buffers.parameters + at, buffers.gradients + at,
-                       buffers.state[0] + at);
+            updatePiece(context, buffers.parameters, at, count,
+                        [&](std::int64_t first, std::int64_t part) {
+                            lionUpdate(step, part, buffers.parameters + first,
+                                       buffers.gradients + first, buffers.state[0] + first);
+                        });
         });
     }
 

@@ -5,6 +5,7 @@
 // `slots` buffers of the parameters' size. Formulas are in the implementation, with their sources.
 #pragma once
 
+#include "engine/base/bfloat16.h"
 #include "engine/base/result.h"
 #include "engine/base/tensor_type.h"
 #include "engine/spec/experiment.h"
@@ -29,6 +30,8 @@ struct UpdateContext {
     std::int64_t update = 1; ///< applied updates including this one; first is 1
     double learningRate = 0;
     double gradientScale = 1; ///< gradients are multiplied by this first (clipping)
+    /// Where given: gets the updated fp32 parameters, rounded, in the same pass.
+    Bf16* rounded = nullptr;
 };
 
 class Optimizer {

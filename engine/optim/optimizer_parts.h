@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace trainyard::engine {
@@ -35,6 +36,25 @@ void forEachPiece(std::size_t elements, const std::vector<ParameterRange>& range
                             f(from, to - from, range.decays);
                     }
                 });
+}
+
+/// Elements of an update whose parameters are still in the cache when they are rounded.
+inline constexpr std::int64_t kRoundedAtOnce = 1 << 12;
+
+/// f(first, count) for a piece of parameters that it updates; rounds them where that is wanted.
+template <class T, class Function>
+void updatePiece(const UpdateContext& context, const T* parameters, std::int64_t first,
+                 std::int64_t count, const Function& f) {
+    if constexpr (std::is_same_v<T, float>)
+        if (context.rounded) {
+            for (std::int64_t done = 0; done < count; done += kRoundedAtOnce) {
+                const std::int64_t part = std::min(kRoundedAtOnce, count - done);
+                f(first + done, part);
+                narrow(parameters + first + done, context.rounded + first + done, part);
+            }
+            return;
+        }
+    f(first, count);
 }
 
 /// Buffers of one type.

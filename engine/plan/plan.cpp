@@ -30,7 +30,7 @@ std::size_t roundUp(std::size_t value, std::size_t multiple) {
 /// Lays the parameters out in the order their gradients are finished (last operation first) and
 /// closes a bucket when it is full.
 void placeParameters(Plan& plan) {
-    const std::size_t elementBytes = bytesOf(plan.type);
+    const std::size_t elementBytes = bytesOf(exactType(plan.type));
     const std::size_t padding = static_cast<std::size_t>(plan.worldSize) * 64 / elementBytes;
     plan.parameterOffset.assign(plan.graph.parameters.size(), 0);
     const std::vector<graph::OperationId> lastWriter = lastGradientWriters(plan.graph);
@@ -109,8 +109,8 @@ RankPlan planRank(const Plan& plan, int rank, const spec::Experiment& experiment
     result.device = experiment.devices.empty() ? "local/cpu:" + std::to_string(rank)
                                                : experiment.devices[index];
     result.rows = rowsOfRank(plan.rowsOfStep(0), rank, plan.worldSize);
-    const std::size_t arena = plan.arenaElements * bytesOf(plan.type);
-    result.memory.parameters = arena;
+    const std::size_t arena = plan.arenaElements * bytesOf(exactType(plan.type));
+    result.memory.parameters = arena + roundedBytes(plan);
     result.memory.gradients = arena;
     const int copies = plan.optimizerSlots + (plan.emaDecay ? 1 : 0) + (plan.keepsBest ? 1 : 0);
     result.memory.optimizer = arena * static_cast<std::size_t>(copies);
@@ -172,6 +172,16 @@ void checkStopping(const spec::Experiment& experiment, const DataCounts& data, P
                             {"Choose validation_loss."}});
 }
 
+void checkPrecision(const spec::Experiment& experiment, const MachineFacts& machine,
+                    Problems& problems) {
+    if (experiment.precision == spec::Precision::Bf16 && machine.bf16 == false)
+        problems.push_back(
+            {{"This machine cannot train in bf16: its processor has no matrix unit (AMX), and "
+              "without one bf16 is slower than fp32."},
+             "precision",
+             {"Choose fp32."}});
+}
+
 void checkInput(const spec::Experiment& experiment, const DataCounts& data, Problems& problems) {
     if (data.sampleShape.empty() || data.sampleShape == experiment.model.inputShape)
         return;
@@ -182,6 +192,22 @@ void checkInput(const spec::Experiment& experiment, const DataCounts& data, Prob
 }
 
 } // namespace
+
+DType valueType(spec::Precision precision) {
+    switch (precision) {
+    case spec::Precision::Fp64:
+        return DType::Fp64;
+    case spec::Precision::Bf16:
+        return DType::Bf16;
+    case spec::Precision::Fp32:
+        break;
+    }
+    return DType::Fp32;
+}
+
+std::size_t roundedBytes(const Plan& plan) {
+    return plan.type == DType::Bf16 ? roundUp(plan.arenaElements * bytesOf(DType::Bf16), 64) : 0;
+}
 
 RowRange rowsOfRank(std::int64_t batchRows, std::int64_t rank, std::int64_t worldSize) {
     const std::int64_t each = batchRows / worldSize;
@@ -224,6 +250,7 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
     outcome.problems = std::move(built.problems);
     checkInput(experiment, data, outcome.problems);
     checkStopping(experiment, data, outcome.problems);
+    checkPrecision(experiment, machine, outcome.problems);
     if (data.trainSamples < 1)
         outcome.problems.push_back({{"The training data has no samples."}, "data.train"});
     if (!outcome.problems.empty())
@@ -237,9 +264,11 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
                                     {"Add a linear or conv2d layer."}});
         return outcome;
     }
-    if (machine.blockedPictures)
-        assignLayouts(plan.graph);
-    plan.type = experiment.precision == spec::Precision::Fp64 ? DType::Fp64 : DType::Fp32;
+    plan.type = valueType(experiment.precision);
+    if (plan.type == DType::Bf16)
+        assignLayouts(plan.graph, Layout::ChannelsLast);
+    else if (machine.blockedPictures)
+        assignLayouts(plan.graph, Layout::Blocked16);
     plan.worldSize = static_cast<int>(experiment.parallel.data);
     plan.batch = experiment.training.batch;
     plan.accumulate = experiment.parallel.accumulate;

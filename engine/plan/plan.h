@@ -33,7 +33,12 @@ struct DataCounts {
 struct MachineFacts {
     /// Pictures with at least 16 channels lie in blocks of 16 (Layout::Blocked16).
     bool blockedPictures = false;
+    /// It computes in bf16, faster than in fp32; none: not known yet.
+    std::optional<bool> bf16 = {};
 };
+
+/// What values are stored in.
+DType valueType(spec::Precision precision);
 
 /// Consecutive rows of a batch.
 struct RowRange {
@@ -65,7 +70,7 @@ struct Shard {
 Shard shardOf(const Bucket& bucket, int rank, int worldSize);
 
 struct MemoryByClass {
-    std::size_t parameters = 0;
+    std::size_t parameters = 0; ///< and their copy in bf16
     std::size_t gradients = 0;
     std::size_t optimizer = 0; ///< its state, and averaged and best weights
     std::size_t activations = 0;
@@ -83,7 +88,7 @@ struct RankPlan {
 
 struct Plan {
     graph::Graph graph;
-    DType type = DType::Fp32;
+    DType type = DType::Fp32; ///< of values; all that is trained is of exactType(type)
     int worldSize = 1;
     std::int64_t batch = 0;
     std::int64_t accumulate = 1;  ///< micro-batches whose gradients are added up before an update
@@ -109,6 +114,9 @@ struct Plan {
     /// Rows of the batch of 0-based step `index` of an epoch.
     std::int64_t rowsOfStep(std::int64_t index) const;
 };
+
+/// Bytes of the parameters' copy in bf16; 0 where values are not bf16.
+std::size_t roundedBytes(const Plan& plan);
 
 struct PlanOutcome {
     Plan plan;

@@ -41,7 +41,7 @@ std::string toJson(const Plan& plan) {
         ranks.push_back(toJson(rank));
     Json buckets = Json::array();
     for (const Bucket& bucket : plan.buckets)
-        buckets.push_back(bucket.elements * bytesOf(plan.type));
+        buckets.push_back(bucket.elements * bytesOf(exactType(plan.type)));
     const Json json = {{"format", "trainyard.plan/1"},
                        {"hash", hexadecimal(plan.hash)},
                        {"world_size", plan.worldSize},

@@ -83,6 +83,14 @@ private:
                bytesOf(value.indices ? DType::Int32 : m_plan.type);
     }
 
+    std::size_t loadedBytes() const {
+        const graph::ValueInfo& input = m_graph.values[at(m_graph.input)];
+        if (input.indices || m_plan.type != DType::Bf16)
+            return 0;
+        return static_cast<std::size_t>(elementCount(input.shape) * rowsAtOnce()) *
+               bytesOf(exactType(m_plan.type));
+    }
+
     std::size_t savedBytes(OperationId id) const {
         const Operation& operation = m_graph.operations[at(id)];
         if (operation.outputs.empty() || !training() ||
@@ -178,9 +186,10 @@ private:
     std::size_t savedAgainBuffer(OperationId id) const {
         return valueAgainBuffer(static_cast<ValueId>(m_graph.values.size())) + at(id);
     }
-    std::size_t bufferCount() const {
+    std::size_t loadedBuffer() const {
         return savedAgainBuffer(static_cast<OperationId>(m_graph.operations.size()));
     }
+    std::size_t bufferCount() const { return loadedBuffer() + 1; }
 
     void joinBuffers() {
         m_buffers = Buffers(bufferCount());
@@ -215,6 +224,7 @@ private:
             m_buffers.setBytes(savedBuffer(id), savedBytes(id));
             m_buffers.setBytes(savedAgainBuffer(id), savedBytes(id));
         }
+        m_buffers.setBytes(loadedBuffer(), loadedBytes());
     }
 
     /// In recompute and backward.
@@ -228,9 +238,10 @@ private:
             const int now = static_cast<int>(i);
             if (instruction.microBatch > 0)
                 break; // they take turns in the memory of the first
-            if (instruction.opcode == Opcode::LoadBatch)
+            if (instruction.opcode == Opcode::LoadBatch) {
                 m_buffers.touch(at(m_graph.input), now);
-            else if (instruction.opcode == Opcode::ReduceStatistics)
+                m_buffers.touch(loadedBuffer(), now);
+            } else if (instruction.opcode == Opcode::ReduceStatistics)
                 continue;
             else if (instruction.opcode == Opcode::Backward)
                 touchBackward(instruction.operation, now);
@@ -313,6 +324,7 @@ private:
             m_program.saved.push_back(placement(savedBuffer(id)));
             m_program.recomputedSaved.push_back(placement(savedAgainBuffer(id)));
         }
+        m_program.loaded = placement(loadedBuffer());
     }
 
     const Plan& m_plan;

@@ -74,6 +74,9 @@ struct Program {
     std::vector<Placement> values;    ///< by ValueId; values that run in place share one
     std::vector<Placement> gradients; ///< by ValueId
     std::vector<Placement> saved;     ///< by OperationId
+    /// Where values are bf16: a batch's numbers as they are loaded, in fp32, before they are
+    /// rounded to the model's input.
+    Placement loaded;
 
     /// By OperationId: the block that is computed again before its backward; -1: none.
     std::vector<int> blocks;

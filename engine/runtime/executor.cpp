@@ -5,6 +5,7 @@
 #include "engine/base/check.h"
 #include "engine/base/number_text.h"
 #include "engine/runtime/initial_weights.h"
+#include "engine/runtime/rounding.h"
 
 #include <algorithm>
 #include <chrono>
@@ -69,9 +70,10 @@ Result<std::unique_ptr<Executor>> Executor::make(const Parts& parts) {
 
 Result<void> Executor::allocate() {
     const plan::Plan& plan = m_parts.plan;
-    const std::size_t bytes = plan.arenaElements * bytesOf(plan.type);
+    const std::size_t bytes = plan.arenaElements * bytesOf(exactType(plan.type));
     if (Result<void> taken = allocateParameters(bytes); !taken)
         return taken;
+    m_rounded = Arena(plan::roundedBytes(plan));
     auto gradients = m_parts.communicator.allocateReducible(bytes);
     if (!gradients)
         return gradients.error();
@@ -93,7 +95,7 @@ Result<void> Executor::allocate() {
     if (plan.graph.loss().kind == graph::OperationKind::SoftmaxCrossEntropy)
         m_labels.assign(targets, 0);
     else
-        m_numbers = Arena(targets * bytesOf(plan.type));
+        m_numbers = Arena(targets * bytesOf(exactType(plan.type)));
     const std::int64_t classes = confusionClasses(plan.graph);
     m_confusion.assign(static_cast<std::size_t>(classes * classes), 0);
     allocateStatistics();
@@ -131,8 +133,10 @@ void Executor::initializeParameters() {
     for (std::size_t i = 0; i < plan.graph.parameters.size(); ++i) {
         const graph::ParameterInfo& info = plan.graph.parameters[i];
         const auto id = static_cast<graph::ParameterId>(i);
-        initialize(info, id, m_parts.seed, plan.type, parameter(m_parameters.data(), id).data);
+        initialize(info, id, m_parts.seed, exactType(plan.type),
+                   parameter(m_parameters.data(), id).data);
     }
+    roundParameters({0, plan.arenaElements});
     if (m_average.bytes() > 0)
         std::ranges::copy(parameters(), m_average.data());
 }
@@ -144,8 +148,25 @@ Operand Executor::activation(const plan::Placement& placement, graph::ValueId va
 
 Operand Executor::parameter(std::byte* arena, graph::ParameterId id) const {
     const plan::Plan& plan = m_parts.plan;
-    return {arena + plan.parameterOffset[at(id)] * bytesOf(plan.type),
+    return {arena + plan.parameterOffset[at(id)] * bytesOf(exactType(plan.type)),
             plan.graph.parameters[at(id)].shape, Layout::Plain};
+}
+
+/// What a kernel reads.
+Operand Executor::parameterFor(const graph::Operation& operation, std::size_t index) const {
+    const graph::ParameterId id = operation.parameters[index];
+    Operand operand = parameter(m_parameters.data(), id);
+    if (m_rounded.bytes() > 0 && graph::readsRounded(operation.kind, index))
+        operand.data =
+            m_rounded.data() + m_parts.plan.parameterOffset[at(id)] * bytesOf(DType::Bf16);
+    return operand;
+}
+
+void Executor::roundParameters(plan::Shard elements) {
+    if (m_rounded.bytes() > 0)
+        roundToBf16(reinterpret_cast<const float*>(m_parameters.data()) + elements.firstElement,
+                    reinterpret_cast<Bf16*>(m_rounded.data()) + elements.firstElement,
+                    elements.elements);
 }
 
 KernelRequest Executor::requestFor(const plan::Program& program,
@@ -184,10 +205,11 @@ KernelRequest Executor::requestFor(const plan::Program& program,
         if (backward)
             request.outputGradients.push_back(activation(program.gradients[at(output)], output));
     }
-    for (const graph::ParameterId id : operation.parameters) {
-        request.parameters.push_back(parameter(m_parameters.data(), id));
+    for (std::size_t i = 0; i < operation.parameters.size(); ++i) {
+        request.parameters.push_back(parameterFor(operation, i));
         if (backward)
-            request.parameterGradients.push_back(parameter(m_gradients.data(), id));
+            request.parameterGradients.push_back(
+                parameter(m_gradients.data(), operation.parameters[i]));
     }
     if (backward) {
         request.addToInputGradient = program.addsToGradient[at(instruction.operation)];
@@ -216,11 +238,13 @@ void Executor::setLoss(KernelRequest& request) {
 BatchMemory Executor::batchMemory(const plan::Program& program) {
     const plan::Plan& plan = m_parts.plan;
     const bool indices = plan.graph.values[at(plan.graph.input)].indices;
-    return {.inputs = m_activations.data() + program.values[at(plan.graph.input)].offset,
-            .inputType = indices ? DType::Int32 : plan.type,
+    const plan::Placement& inputs =
+        program.loaded.bytes > 0 ? program.loaded : program.values[at(plan.graph.input)];
+    return {.inputs = m_activations.data() + inputs.offset,
+            .inputType = indices ? DType::Int32 : exactType(plan.type),
             .labels = m_labels.data(),
             .numbers = m_numbers.data(),
-            .numberType = plan.type};
+            .numberType = exactType(plan.type)};
 }
 
 void Executor::makeKernels(Compiled& compiled) {
@@ -277,13 +301,17 @@ Result<void> Executor::runCollective(const plan::Instruction& instruction, std::
                                                  DType::Fp64, tag);
     }
     const plan::Bucket& bucket = m_parts.plan.buckets[at(instruction.bucket)];
-    const DType type = m_parts.plan.type;
+    const DType type = exactType(m_parts.plan.type);
     const std::size_t offset = bucket.firstElement * bytesOf(type);
     Communicator& communicator = m_parts.communicator;
     switch (instruction.opcode) {
     case plan::Opcode::GatherParameters:
-        return communicator.allGather(m_parameters.data() + offset, bucket.elements * bytesOf(type),
-                                      tag);
+        if (auto gathered = communicator.allGather(m_parameters.data() + offset,
+                                                   bucket.elements * bytesOf(type), tag);
+            !gathered)
+            return gathered;
+        roundParameters({bucket.firstElement, bucket.elements});
+        return {};
     case plan::Opcode::ScatterGradients:
         return communicator.reduceScatterSum(m_gradients.data() + offset, bucket.elements, type,
                                              tag);
@@ -343,13 +371,15 @@ void Executor::update(const StepInput& input, StepResult& result) {
         return;
     if (input.clipNorm && result.gradientNorm > *input.clipNorm)
         context.gradientScale *= *input.clipNorm / result.gradientNorm;
+    if (m_rounded.bytes() > 0)
+        context.rounded = reinterpret_cast<Bf16*>(m_rounded.data());
     m_update->apply(context, m_parameters.data(), m_gradients.data());
 }
 
 void Executor::averageParameters(const StepInput& input) {
     const plan::Plan& plan = m_parts.plan;
     if (plan.emaDecay)
-        averageWeights(plan.type, *plan.emaDecay, input.step + 1, plan.arenaElements,
+        averageWeights(exactType(plan.type), *plan.emaDecay, input.step + 1, plan.arenaElements,
                        m_parameters.data(), m_average.data());
 }
 
@@ -358,6 +388,7 @@ void Executor::loadPart(const plan::Program& program, const plan::Instruction& i
     const plan::RowRange& rows = program.microBatches[at(instruction.microBatch)];
     context.firstRow = rows.first;
     load(batchMemory(program), {instruction.microBatch, rows});
+    roundLoaded(m_parts.plan, program, m_activations.data());
 }
 
 Result<StepResult> Executor::trainStep(std::int64_t batchRows, const StepInput& input,
@@ -431,6 +462,7 @@ void Executor::swapAverage() {
     std::swap_ranges(m_parameters.data(), m_parameters.data() + parameters().size(),
                      m_average.data());
     m_averageIsUsed = !m_averageIsUsed;
+    roundParameters({0, m_parts.plan.arenaElements});
 }
 
 void Executor::keepBest() {
@@ -441,19 +473,22 @@ void Executor::keepBest() {
 void Executor::restoreBest() {
     TRAINYARD_CHECK(m_best.bytes() > 0);
     std::copy_n(m_best.data(), parameters().size(), m_parameters.data());
+    roundParameters({0, m_parts.plan.arenaElements});
 }
 
 bool Executor::parametersAreFinite() const {
-    return std::isfinite(norm(m_parts.plan.type, m_parameters.data(), m_parts.plan.arenaElements));
+    return std::isfinite(
+        norm(exactType(m_parts.plan.type), m_parameters.data(), m_parts.plan.arenaElements));
 }
 
 std::span<const std::byte> Executor::parameters() const {
-    return {m_parameters.data(), m_parts.plan.arenaElements * bytesOf(m_parts.plan.type)};
+    return {m_parameters.data(),
+            m_parts.plan.arenaElements * bytesOf(exactType(m_parts.plan.type))};
 }
 
 plan::MemoryByClass Executor::memory() const {
     plan::MemoryByClass memory;
-    memory.parameters = m_parameters.size();
+    memory.parameters = m_parameters.size() + m_rounded.bytes();
     memory.gradients = m_gradients.size();
     memory.optimizer = m_update->stateBytes() + m_average.bytes() + m_best.bytes();
     memory.activations = m_activations.bytes();

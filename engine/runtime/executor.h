@@ -133,8 +133,10 @@ private:
     void setLoss(KernelRequest& request);
     Operand activation(const plan::Placement& placement, graph::ValueId value) const;
     Operand parameter(std::byte* arena, graph::ParameterId id) const;
+    Operand parameterFor(const graph::Operation& operation, std::size_t index) const;
     Result<void> runCollective(const plan::Instruction& instruction, std::uint32_t tag,
                                BatchSums& sums);
+    void roundParameters(plan::Shard elements);
     double shareCounted(const BatchSums& sums) const;
     void update(const StepInput& input, StepResult& result);
     void averageParameters(const StepInput& input);
@@ -143,6 +145,7 @@ private:
     Parts m_parts;
     Arena m_ownParameters;             ///< none where the communicator owns them
     std::span<std::byte> m_parameters; ///< the communicator's where ranks gather them
+    Arena m_rounded;                   ///< the parameters in bf16; empty where values are not bf16
     std::span<std::byte> m_gradients;  ///< the communicator's
     std::unique_ptr<ParameterUpdate> m_update;
     Arena m_average; ///< of the parameters, or the parameters themselves while they are swapped

@@ -75,13 +75,14 @@ std::string inspectExperiment(std::string_view experimentJson) {
                     {"preview", lookInto(*outcome.data.training, experiment.data, problems)}};
         }
     }
-    const Json json = {
-        {"format", "trainyard.inspect/1"},
-        {"problems", Json::parse(problemsAsJson(problems))},
-        {"data", std::move(data)},
-        {"machine",
-         {{"cores", std::max(1u, std::thread::hardware_concurrency())},
-          {"blocked_pictures", machineFacts(experiment.precision).blockedPictures}}}};
+    const plan::MachineFacts machine = machineFacts(experiment.precision);
+    const Json json = {{"format", "trainyard.inspect/1"},
+                       {"problems", Json::parse(problemsAsJson(problems))},
+                       {"data", std::move(data)},
+                       {"machine",
+                        {{"cores", std::max(1u, std::thread::hardware_concurrency())},
+                         {"blocked_pictures", machine.blockedPictures},
+                         {"bf16", machine.bf16.value_or(false)}}}};
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -16,7 +16,7 @@ namespace trainyard::engine {
 ///                      "class_names", "mean", "deviation", "notes"},
 ///           "validation": {...} or null,
 ///           "preview": as previewAsJson() in data_preview.h gives it} or null,
-///  "machine": {"cores", "blocked_pictures"}}
+///  "machine": {"cores", "blocked_pictures", "bf16"}}
 std::string inspectExperiment(std::string_view experimentJson);
 
 } // namespace trainyard::engine

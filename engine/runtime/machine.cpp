@@ -13,7 +13,8 @@ std::unique_ptr<Backend> makeBackend(spec::Precision precision, int threads) {
 }
 
 plan::MachineFacts machineFacts(spec::Precision precision) {
-    return {.blockedPictures = precision != spec::Precision::Fp64};
+    return {.blockedPictures = precision != spec::Precision::Fp64,
+            .bf16 = cpuBackendSupports(DType::Bf16)};
 }
 
 std::string describeFreeMemory() {

@@ -13,7 +13,7 @@
 
 namespace trainyard::engine {
 
-/// fp64: the reference backend (one thread); fp32: oneDNN with `threads`.
+/// fp64: the reference backend (one thread); else oneDNN with `threads`.
 std::unique_ptr<Backend> makeBackend(spec::Precision precision, int threads);
 plan::MachineFacts machineFacts(spec::Precision precision);
 

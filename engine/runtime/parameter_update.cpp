@@ -56,7 +56,7 @@ std::vector<ParameterRange> parameterRanges(const plan::Plan& plan) {
 }
 
 ParameterUpdate::ParameterUpdate(const plan::Plan& plan, int rank, Optimizer& optimizer)
-    : m_type(plan.type), m_optimizer(optimizer) {
+    : m_type(exactType(plan.type)), m_optimizer(optimizer) {
     TRAINYARD_CHECK_EQ(optimizer.slotCount(), plan.optimizerSlots);
     const std::vector<ParameterRange> ranges = parameterRanges(plan);
     if (!plan.shardsOptimizer)
@@ -104,9 +104,12 @@ void ParameterUpdate::apply(const UpdateContext& context, std::byte* parameters,
                             const std::byte* gradients) {
     for (const Part& part : m_parts) {
         const std::size_t offset = part.elements.firstElement * bytesOf(m_type);
+        UpdateContext own = context;
+        if (own.rounded)
+            own.rounded += part.elements.firstElement;
         updateStatistics(m_type, part.ranges, parameters + offset, gradients + offset);
-        m_optimizer.update(context, m_type, part.elements.elements, part.ranges,
-                           parameters + offset, gradients + offset, part.state);
+        m_optimizer.update(own, m_type, part.elements.elements, part.ranges, parameters + offset,
+                           gradients + offset, part.state);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "engine/runtime/predictor.h"
 
 #include "engine/runtime/machine.h"
+#include "engine/runtime/rounding.h"
 
 #include <algorithm>
 
@@ -36,9 +37,13 @@ Result<std::unique_ptr<Predictor>> Predictor::make(const SavedWeights& weights, 
     std::unique_ptr<Predictor> predictor(new Predictor);
     predictor->m_plan = std::move(planned.plan);
     const plan::Plan& plan = predictor->m_plan;
-    predictor->m_parameters = Arena(plan.arenaElements * bytesOf(plan.type));
+    predictor->m_parameters = Arena(plan.arenaElements * bytesOf(exactType(plan.type)));
+    predictor->m_rounded = Arena(plan::roundedBytes(plan));
     if (Result<void> copied = weights.copyInto(plan, predictor->m_parameters.data()); !copied)
         return copied.error();
+    if (predictor->m_rounded.bytes() > 0)
+        roundToBf16(reinterpret_cast<const float*>(predictor->m_parameters.data()),
+                    reinterpret_cast<Bf16*>(predictor->m_rounded.data()), plan.arenaElements);
     predictor->m_backend = makeBackend(experiment.precision, threads);
     predictor->m_program = plan::compileProgram(plan, 0, plan::Purpose::Evaluation, rows);
     predictor->makeKernels();
@@ -50,7 +55,7 @@ void Predictor::makeKernels() {
     const auto targets =
         static_cast<std::size_t>(rows() * elementCount(m_plan.graph.targetShape()));
     m_labels.assign(targets, 0);
-    m_numbers = Arena(targets * bytesOf(m_plan.type));
+    m_numbers = Arena(targets * bytesOf(exactType(m_plan.type)));
     for (const plan::Instruction& instruction : m_program.instructions) {
         if (instruction.opcode != plan::Opcode::Inference)
             continue;
@@ -77,30 +82,43 @@ KernelRequest Predictor::requestFor(const graph::Operation& operation) const {
         request.inputs.push_back(activation(input));
     for (const graph::ValueId output : operation.outputs)
         request.outputs.push_back(activation(output));
-    for (const graph::ParameterId id : operation.parameters)
+    for (std::size_t i = 0; i < operation.parameters.size(); ++i) {
+        const std::size_t id = indexOf(operation.parameters[i]);
+        const bool rounded = m_rounded.bytes() > 0 && graph::readsRounded(operation.kind, i);
+        const std::byte* arena = (rounded ? m_rounded : m_parameters).data();
+        const std::size_t size = bytesOf(rounded ? m_plan.type : exactType(m_plan.type));
         request.parameters.push_back(
-            {m_parameters.data() + m_plan.parameterOffset[indexOf(id)] * bytesOf(m_plan.type),
-             m_plan.graph.parameters[indexOf(id)].shape, Layout::Plain});
+            {const_cast<std::byte*>(arena) + m_plan.parameterOffset[id] * size,
+             m_plan.graph.parameters[id].shape, Layout::Plain});
+    }
     return request;
 }
 
 void Predictor::run(const std::function<void(const BatchMemory&)>& load) {
     const bool indices = m_plan.graph.values[indexOf(m_plan.graph.input)].indices;
-    load({.inputs = activation(m_plan.graph.input).data,
-          .inputType = indices ? DType::Int32 : m_plan.type,
+    const plan::Placement& inputs = m_program.loaded.bytes > 0
+                                        ? m_program.loaded
+                                        : m_program.values[indexOf(m_plan.graph.input)];
+    load({.inputs = m_activations.data() + inputs.offset,
+          .inputType = indices ? DType::Int32 : exactType(m_plan.type),
           .labels = m_labels.data(),
           .numbers = m_numbers.data(),
-          .numberType = m_plan.type});
+          .numberType = exactType(m_plan.type)});
+    roundLoaded(m_plan, m_program, m_activations.data());
     const StepContext context{.globalRows = rows()};
     for (const std::unique_ptr<Kernel>& kernel : m_kernels)
         kernel->run(context);
 }
 
-std::vector<double> Predictor::valuesAt(const std::byte* data, std::size_t first,
+std::vector<double> Predictor::valuesAt(DType type, const std::byte* data, std::size_t first,
                                         std::size_t count) const {
     std::vector<double> values(count);
-    if (m_plan.type == DType::Fp64)
+    if (type == DType::Fp64)
         std::copy_n(reinterpret_cast<const double*>(data) + first, count, values.begin());
+    else if (type == DType::Bf16)
+        std::transform(reinterpret_cast<const Bf16*>(data) + first,
+                       reinterpret_cast<const Bf16*>(data) + first + count, values.begin(),
+                       [](Bf16 value) { return static_cast<double>(widened(value)); });
     else
         std::copy_n(reinterpret_cast<const float*>(data) + first, count, values.begin());
     return values;
@@ -110,7 +128,7 @@ std::vector<double> Predictor::scores(std::int64_t row) const {
     const Operand logits = activation(m_plan.graph.logits);
     TRAINYARD_CHECK(logits.layout == Layout::Plain);
     const auto count = static_cast<std::size_t>(elementCount(logits.shape));
-    return valuesAt(static_cast<const std::byte*>(logits.data),
+    return valuesAt(m_plan.type, static_cast<const std::byte*>(logits.data),
                     static_cast<std::size_t>(row) * count, count);
 }
 
@@ -120,12 +138,14 @@ std::vector<double> Predictor::scoresAt(std::int64_t row, std::int64_t position)
     TRAINYARD_CHECK(position >= 0 && position < logits.shape.front());
     const auto classes = static_cast<std::size_t>(logits.shape.back());
     const auto before = static_cast<std::size_t>(row * logits.shape.front() + position);
-    return valuesAt(static_cast<const std::byte*>(logits.data), before * classes, classes);
+    return valuesAt(m_plan.type, static_cast<const std::byte*>(logits.data), before * classes,
+                    classes);
 }
 
 std::vector<double> Predictor::numbers(std::int64_t row) const {
     const auto count = static_cast<std::size_t>(elementCount(m_plan.graph.targetShape()));
-    return valuesAt(m_numbers.data(), static_cast<std::size_t>(row) * count, count);
+    return valuesAt(exactType(m_plan.type), m_numbers.data(), static_cast<std::size_t>(row) * count,
+                    count);
 }
 
 } // namespace trainyard::engine

@@ -46,12 +46,14 @@ private:
     void makeKernels();
     KernelRequest requestFor(const graph::Operation& operation) const;
     Operand activation(graph::ValueId value) const;
-    std::vector<double> valuesAt(const std::byte* data, std::size_t first, std::size_t count) const;
+    std::vector<double> valuesAt(DType type, const std::byte* data, std::size_t first,
+                                 std::size_t count) const;
 
     plan::Plan m_plan;
     plan::Program m_program;
     std::unique_ptr<Backend> m_backend;
     Arena m_parameters;
+    Arena m_rounded; ///< the parameters in bf16; empty where values are not bf16
     Arena m_activations;
     std::vector<std::int32_t> m_labels;
     Arena m_numbers;

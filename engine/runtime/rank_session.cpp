@@ -270,7 +270,7 @@ private:
         const bool indices = m_plan.data.vocabulary > 0;
         const std::size_t rowBytes =
             static_cast<std::size_t>(elementCount(m_plan.data.sampleShape)) *
-            bytesOf(indices ? DType::Int32 : m_plan.type);
+            bytesOf(indices ? DType::Int32 : exactType(m_plan.type));
         const auto rowNumbers = static_cast<std::size_t>(m_plan.data.numbers);
         const Batch* batch = nullptr;
         std::size_t done = 0; // rows of the batch
@@ -304,7 +304,7 @@ private:
     void train() {
         setPhase(RankPhase::Training);
         BatchLoader loader(
-            *m_data.training, m_plan.type, largestRows(),
+            *m_data.training, exactType(m_plan.type), largestRows(),
             [this](std::int64_t step, std::vector<std::int64_t>& samples) {
                 samplesOfStep(step, samples);
             },
@@ -460,7 +460,7 @@ private:
         const std::int64_t batches =
             (m_plan.data.validationSamples + m_plan.batch - 1) / m_plan.batch;
         BatchLoader loader(
-            *m_data.validation, m_plan.type, largestRows(),
+            *m_data.validation, exactType(m_plan.type), largestRows(),
             [this](std::int64_t batch, std::vector<std::int64_t>& samples) {
                 validationSamplesOfStep(batch, samples);
             },

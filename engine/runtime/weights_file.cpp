@@ -126,8 +126,9 @@ Result<void> saveWeights(const std::string& path, const spec::Experiment& experi
     std::vector<TensorToSave> tensors;
     for (std::size_t i = 0; i < plan.graph.parameters.size(); ++i) {
         const graph::ParameterInfo& info = plan.graph.parameters[i];
-        tensors.push_back({info.name, plan.type, info.shape,
-                           parameters.data() + plan.parameterOffset[i] * bytesOf(plan.type)});
+        const DType type = exactType(plan.type);
+        tensors.push_back({info.name, type, info.shape,
+                           parameters.data() + plan.parameterOffset[i] * bytesOf(type)});
     }
     SafetensorsMetadata metadata{{kFormat, spec::kWeightsFormat},
                                  {kExperiment, spec::toJson(experiment)},
@@ -192,7 +193,7 @@ Result<void> SavedWeights::copyInto(const plan::Plan& plan, std::byte* arena) co
             return problem(
                 {"\"%1\" is %2 of %3; the model has %4 of %5",
                  {info.name, describe(saved->shape), saved->type, describe(info.shape), type}});
-        std::byte* place = arena + plan.parameterOffset[i] * bytesOf(plan.type);
+        std::byte* place = arena + plan.parameterOffset[i] * bytesOf(exactType(plan.type));
         if (Result<void> read = m_file.read(*saved, {place, saved->bytes}); !read)
             return read;
     }

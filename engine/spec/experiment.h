@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -82,7 +83,12 @@ struct TrainingSpec {
     bool operator==(const TrainingSpec&) const = default;
 };
 
-enum class Precision { Fp64, Fp32 };
+/// Bf16: values and their gradients in bf16, parameters, their gradients and the optimizer's state
+/// in fp32.
+enum class Precision { Fp64, Fp32, Bf16 };
+/// "fp64", "fp32", "bf16".
+std::string_view name(Precision precision);
+std::optional<Precision> precisionOf(std::string_view name);
 
 struct ParallelSpec {
     std::int64_t data = 1;

@@ -209,13 +209,11 @@ void readTraining(const Json& json, TrainingSpec& training, Problems& problems) 
 void readPrecision(ObjectReader& reader, Precision& precision) {
     std::string text = "fp32";
     reader.text("precision", text);
-    if (text == "fp64")
-        precision = Precision::Fp64;
-    else if (text == "fp32")
-        precision = Precision::Fp32;
+    if (const std::optional<Precision> known = precisionOf(text))
+        precision = *known;
     else
-        reader.problem("precision",
-                       {"Found \"%1\"; this version computes in fp64 or fp32.", {excerpt(text)}});
+        reader.problem("precision", {"Found \"%1\"; this version computes in fp64, fp32 or bf16.",
+                                     {excerpt(text)}});
 }
 
 void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) {

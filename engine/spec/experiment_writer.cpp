@@ -93,7 +93,7 @@ std::string toJson(const Experiment& experiment) {
                          {"early_stopping", toJson(training.earlyStopping)},
                          {"optimizer", toJson(Kind::Optimizer, training.optimizer)},
                          {"schedule", toJson(Kind::Schedule, training.schedule)}}},
-                       {"precision", experiment.precision == Precision::Fp64 ? "fp64" : "fp32"},
+                       {"precision", name(experiment.precision)},
                        {"parallel",
                         {{"data", experiment.parallel.data},
                          {"accumulate", experiment.parallel.accumulate},

@@ -7,6 +7,25 @@
 
 namespace trainyard::spec {
 
+std::string_view name(Precision precision) {
+    switch (precision) {
+    case Precision::Fp64:
+        return "fp64";
+    case Precision::Fp32:
+        return "fp32";
+    case Precision::Bf16:
+        return "bf16";
+    }
+    return "?";
+}
+
+std::optional<Precision> precisionOf(std::string_view text) {
+    for (const Precision precision : {Precision::Fp64, Precision::Fp32, Precision::Bf16})
+        if (name(precision) == text)
+            return precision;
+    return std::nullopt;
+}
+
 int optimizerSlots(const Choice& optimizer) {
     const TypeInfo* type = findType(Kind::Optimizer, optimizer.type);
     TRAINYARD_CHECK_MSG(type != nullptr, optimizer.type);

@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Whole training steps on one rank, fp32, against PyTorch on the same shapes and threads. Both take
-// turns in short rounds, so that whatever else the machine does hits both. The peer is a Python
-// with PyTorch, named by TRAINYARD_TORCH_PYTHON (else python3); without one only our numbers are
-// printed.
+// Whole training steps on one rank, in fp32 and, where the machine has it, in bf16 (against
+// PyTorch's autocast), against PyTorch on the same shapes and threads. Both take turns in short
+// rounds, so that whatever else the machine does hits both. The peer is a Python with PyTorch,
+// named by TRAINYARD_TORCH_PYTHON (else python3); without one only our numbers are printed.
 #include "engine/backend/backend.h"
 #include "engine/base/check.h"
 #include "engine/base/random.h"
@@ -44,6 +44,7 @@ struct Case {
     std::int64_t rows;
     std::int64_t classes;
     std::int64_t vocabulary = 0;
+    std::string precision = "fp32";
 };
 
 std::string blocks(int count, const std::string& format) {
@@ -81,10 +82,16 @@ std::string gpt() {
 std::vector<Case> cases() {
     const std::string sgd = R"({"type": "sgd", "learning_rate": 0.01, "momentum": 0.9})";
     const std::string adamw = R"({"type": "adamw", "learning_rate": 0.0003})";
-    return {{"mlp", "[784]", kMlp, sgd, 128, 10},
-            {"resnet18_b32", "[3, 32, 32]", resnet18(), sgd, 32, 10},
-            {"resnet18_b128", "[3, 32, 32]", resnet18(), sgd, 128, 10},
-            {"gpt", "[256]", gpt(), adamw, 8, 256, 256}};
+    std::vector<Case> all = {{"mlp", "[784]", kMlp, sgd, 128, 10},
+                             {"resnet18_b32", "[3, 32, 32]", resnet18(), sgd, 32, 10},
+                             {"resnet18_b128", "[3, 32, 32]", resnet18(), sgd, 128, 10},
+                             {"gpt", "[256]", gpt(), adamw, 8, 256, 256}};
+    for (std::size_t i = 0; i < 4 && engine::cpuBackendSupports(DType::Bf16); ++i) {
+        all.push_back(all[i]);
+        all.back().name += "_bf16";
+        all.back().precision = "bf16";
+    }
+    return all;
 }
 
 /// One rank with everything it needs; used by the thread that made it.
@@ -95,7 +102,8 @@ public:
             R"({"format": "trainyard.experiment/1", "name": "bench", "data": {"format": "idx",
                "train": {"images": "none", "labels": "none"}}, "model": {"input": {"shape": )" +
             c.input + R"(}, "layers": [)" + c.layers + R"(]}, "training": {"batch": )" +
-            std::to_string(c.rows) + R"(, "optimizer": )" + c.optimizer + "}}";
+            std::to_string(c.rows) + R"(, "optimizer": )" + c.optimizer + R"(}, "precision": ")" +
+            c.precision + "\"}";
         const spec::ParsedExperiment parsed = spec::parseExperiment(text);
         TRAINYARD_CHECK_MSG(parsed.problems.empty(), parsed.problems.empty()
                                                          ? std::string()

@@ -93,6 +93,9 @@ CASES = {
 }
 
 
+BF16 = "_bf16"  # such a case runs under autocast
+
+
 def variants(case):
     return ["plain", "channels_last"] if case.startswith("resnet") else ["plain"]
 
@@ -100,7 +103,8 @@ def variants(case):
 class Step:
     def __init__(self, case, variant):
         torch.manual_seed(0)
-        self.rows, model, optimizer, inputs, (classes, shape) = CASES[case]
+        self.half = case.endswith(BF16)
+        self.rows, model, optimizer, inputs, (classes, shape) = CASES[case.removesuffix(BF16)]
         self.model = model()
         self.x = inputs(self.rows)
         self.y = torch.randint(classes, (self.rows, *shape))
@@ -111,8 +115,9 @@ class Step:
 
     def __call__(self):
         self.optimizer.zero_grad(set_to_none=True)
-        scores = self.model(self.x)
-        loss = F.cross_entropy(scores.flatten(0, -2), self.y.flatten())
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.half):
+            scores = self.model(self.x)
+            loss = F.cross_entropy(scores.flatten(0, -2), self.y.flatten())
         loss.backward()
         self.optimizer.step()
 

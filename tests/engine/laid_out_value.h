@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/backend/backend.h"
+#include "engine/base/bfloat16.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,6 +41,8 @@ public:
         const std::byte* from = m_memory.get() + kGuard + static_cast<std::size_t>(i) * size();
         if (m_type == DType::Fp64)
             return load<double>(from);
+        if (m_type == DType::Bf16)
+            return static_cast<double>(widened(load<Bf16>(from)));
         return m_type == DType::Fp32 ? static_cast<double>(load<float>(from))
                                      : static_cast<double>(load<std::int32_t>(from));
     }
@@ -48,8 +51,11 @@ public:
         std::byte* to = m_memory.get() + kGuard + static_cast<std::size_t>(i) * size();
         const float narrow = static_cast<float>(value);
         const auto index = static_cast<std::int32_t>(value);
+        const Bf16 half = narrowed(narrow);
         if (m_type == DType::Fp64)
             std::memcpy(to, &value, sizeof value);
+        else if (m_type == DType::Bf16)
+            std::memcpy(to, &half, sizeof half);
         else if (m_type == DType::Fp32)
             std::memcpy(to, &narrow, sizeof narrow);
         else
@@ -96,6 +102,8 @@ inline std::int64_t storedIndex(const Shape& shape, Layout layout, std::int64_t 
         return i;
     const std::int64_t plane = shape[1] * shape[2];
     const std::int64_t channel = i / plane;
+    if (layout == Layout::ChannelsLast)
+        return i % plane * shape[0] + channel;
     return (channel / 16 * plane + i % plane) * 16 + channel % 16;
 }
 

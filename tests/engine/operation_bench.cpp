@@ -26,7 +26,7 @@ public:
           m_output(type, c.rows, c.output(), c.outputLayout, "output"),
           m_outputGradient(type, c.rows, c.output(), c.outputLayout, "output gradient"),
           m_saved(DType::Int32, savedWords(type, c), "saved"),
-          m_targets(type, c.rows * c.targetsPerRow(), "targets"),
+          m_targets(exactType(type), c.rows * c.targetsPerRow(), "targets"),
           m_statistics(static_cast<std::size_t>(2 * c.input.front() + 1)),
           m_lossSums(engine::kLossSums) {
         for (const Port& port : c.inputs()) {
@@ -35,9 +35,12 @@ public:
             m_inputGradients.emplace_back(type, c.rows, port.shape, port.layout, "input gradient");
         }
         for (const Shape& shape : c.parameterShapes()) {
-            m_parameters.emplace_back(type, 1, shape, Layout::Plain, "parameter");
+            const bool rounded = graph::readsRounded(c.kind, m_parameters.size());
+            m_parameters.emplace_back(rounded ? type : exactType(type), 1, shape, Layout::Plain,
+                                      "parameter");
             m_parameters.back().write(values.parameters[m_parameters.size() - 1]);
-            m_parameterGradients.emplace_back(type, 1, shape, Layout::Plain, "parameter gradient");
+            m_parameterGradients.emplace_back(exactType(type), 1, shape, Layout::Plain,
+                                              "parameter gradient");
         }
         if (c.kind == OperationKind::SoftmaxCrossEntropy)
             m_confusion.resize(static_cast<std::size_t>(c.input.back() * c.input.back()));
@@ -112,10 +115,11 @@ private:
     static std::int64_t savedWords(DType type, const OperationCase& c) {
         if (c.isLoss())
             return 0;
-        return static_cast<std::int64_t>(graph::savedBytes(c.kind, c.attributes, c.input,
-                                                           c.output(), c.outputLayout, c.rows,
-                                                           type) /
-                                         4);
+        return static_cast<std::int64_t>(
+            (graph::savedBytes(c.kind, c.attributes, c.input, c.output(), c.outputLayout, c.rows,
+                               type) +
+             3) /
+            4);
     }
 
     void makeRequest(DType type) {

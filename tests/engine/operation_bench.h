@@ -38,7 +38,9 @@ struct OperationCase {
     Shape output() const;
     bool plain() const;
     /// The same with plain layouts, as the reference backend takes it.
-    OperationCase inPlainLayout() const;
+    OperationCase inPlainLayout() const { return with(Layout::Plain); }
+    /// The same with this layout for all that is blocked.
+    OperationCase with(Layout layout) const;
     bool isLoss() const { return graph::isLoss(kind); }
     bool hasIndices() const { return kind == graph::OperationKind::Embedding; }
     /// The CPU backend has several forms of it.
@@ -62,6 +64,8 @@ struct OperationValues {
 
 /// Random, the same for the same case; away from the kinks of relu, pool and losses.
 OperationValues randomValues(const OperationCase& c);
+/// What bf16 can hold of them: all values and the parameters that are read in it.
+OperationValues roundedValues(const OperationCase& c, OperationValues values);
 /// What a rank gets that computes `count` rows from `first` on.
 OperationValues partOf(const OperationCase& c, const OperationValues& values, std::int64_t first,
                        std::int64_t count);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/backend/kernel_request.h"
+#include "engine/base/bfloat16.h"
 #include "engine/base/random.h"
 #include "tests/engine/operation_bench.h"
 
@@ -107,11 +108,15 @@ bool OperationCase::plain() const {
            });
 }
 
-OperationCase OperationCase::inPlainLayout() const {
+OperationCase OperationCase::with(Layout layout) const {
     OperationCase c = *this;
-    c.inputLayout = c.outputLayout = Layout::Plain;
+    const auto change = [layout](Layout& of) {
+        of = of == Layout::Plain ? Layout::Plain : layout;
+    };
+    change(c.inputLayout);
+    change(c.outputLayout);
     for (Port& port : c.moreInputs)
-        port.layout = Layout::Plain;
+        change(port.layout);
     return c;
 }
 
@@ -152,6 +157,20 @@ OperationValues randomValues(const OperationCase& c) {
     else
         values.outputGradient = uniforms(seed + 9, c.rows * elementCount(c.output()));
     values.context = {.seed = seed, .step = 7, .firstRow = 5, .globalRows = c.rows + 3};
+    return values;
+}
+
+OperationValues roundedValues(const OperationCase& c, OperationValues values) {
+    const auto round = [](std::vector<double>& numbers) {
+        for (double& number : numbers)
+            number = static_cast<double>(widened(narrowed(static_cast<float>(number))));
+    };
+    if (!c.hasIndices())
+        std::ranges::for_each(values.inputs, round);
+    round(values.outputGradient);
+    for (std::size_t i = 0; i < values.parameters.size(); ++i)
+        if (graph::readsRounded(c.kind, i))
+            round(values.parameters[i]);
     return values;
 }
 

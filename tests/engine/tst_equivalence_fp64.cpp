@@ -4,6 +4,7 @@
 // Every strategy equals one device. In fp64 to 1e-12 over 200 steps in loss and parameters; in fp32
 // as far as fp32 can: step-0 gradients 1e-6, losses of 20 steps 1e-5. Ranks are bit-equal to each
 // other and runs to each other.
+#include "engine/backend/backend.h"
 #include "tests/support/rank_harness.h"
 
 #include <QTest>
@@ -46,6 +47,14 @@ double largestRelative(const std::vector<double>& a, const std::vector<double>& 
     return worst;
 }
 
+/// All that this machine computes in.
+std::vector<spec::Precision> precisions() {
+    std::vector<spec::Precision> all = {spec::Precision::Fp64, spec::Precision::Fp32};
+    if (engine::cpuBackendSupports(DType::Bf16))
+        all.push_back(spec::Precision::Bf16);
+    return all;
+}
+
 } // namespace
 
 class TestEquivalenceFp64 : public QObject {
@@ -65,6 +74,8 @@ private slots:
     void optimizersDataParallel();
     void dataParallelFp32_data();
     void dataParallelFp32();
+    void bf16TrainsLikeFp32_data();
+    void bf16TrainsLikeFp32();
     void runsAreBitEqual();
     void plannedMemoryIsReal();
     void stopIsAgreedOn();
@@ -325,9 +336,39 @@ void TestEquivalenceFp64::dataParallelFp32() {
     QVERIFY2(loss < 1e-5, qPrintable(QString::number(loss)));
 }
 
+void TestEquivalenceFp64::bf16TrainsLikeFp32_data() {
+    addCells();
+}
+
+/// The gradients of the first step are those of fp32 but for the rounding of values, ranks hold the
+/// same bits, and the loss goes down with that of fp32.
+void TestEquivalenceFp64::bf16TrainsLikeFp32() {
+    if (!engine::cpuBackendSupports(DType::Bf16))
+        QSKIP("this processor has no matrix unit for bf16");
+    QFETCH(QString, name);
+    QFETCH(int, world);
+    spec::Experiment experiment = model(name);
+    const HarnessOptions options = optionsFor(world, 20);
+    experiment.precision = spec::Precision::Fp32;
+    const RankOutcome whole = trainOnThreads(experiment, options).front();
+    experiment.precision = spec::Precision::Bf16;
+    experiment.parallel.data = world;
+    const auto half = trainOnThreads(experiment, options);
+    for (const RankOutcome& rank : half) {
+        QVERIFY2(rank.error.empty(), rank.error.c_str());
+        QVERIFY(rank.finite);
+        QVERIFY(rank.parameters == half.front().parameters);
+    }
+    const double gradients =
+        distance(numbers<float>(half.front().firstGradients), numbers<float>(whole.firstGradients));
+    QVERIFY2(gradients < 0.03, qPrintable(QString::number(gradients)));
+    const double loss = largestRelative(half.front().losses, whole.losses, 20);
+    QVERIFY2(loss < 0.05, qPrintable(QString::number(loss)));
+}
+
 void TestEquivalenceFp64::runsAreBitEqual() {
     for (spec::Experiment experiment : harnessExperiments())
-        for (const spec::Precision precision : {spec::Precision::Fp64, spec::Precision::Fp32}) {
+        for (const spec::Precision precision : precisions()) {
             experiment.precision = precision;
             experiment.parallel.data = 3;
             const HarnessOptions options{.steps = 30};
@@ -342,7 +383,7 @@ void TestEquivalenceFp64::runsAreBitEqual() {
 
 void TestEquivalenceFp64::plannedMemoryIsReal() {
     for (const int world : {1, 2, 3})
-        for (const spec::Precision precision : {spec::Precision::Fp64, spec::Precision::Fp32})
+        for (const spec::Precision precision : precisions())
             for (spec::Experiment experiment : harnessExperiments()) {
                 experiment.precision = precision;
                 experiment.parallel.data = world;

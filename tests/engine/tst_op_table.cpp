@@ -34,7 +34,7 @@ constexpr double kDifferenceWork = 5e7;
 struct Contestant {
     const char* name;
     DType type;
-    bool takesBlocked;
+    Layout pictures;  ///< what blocked pictures of a case become; Plain: it takes no such case
     std::size_t form; ///< which of several the CPU backend takes
     std::function<std::unique_ptr<engine::Backend>()> make;
 };
@@ -53,15 +53,23 @@ private:
 };
 
 Contestant cpuContestant(const char* name, int threads, std::size_t form) {
-    return {name, DType::Fp32, true, form, [=] {
+    return {name, DType::Fp32, Layout::Blocked16, form, [=] {
                 return engine::makeCpuBackend(threads, std::make_unique<NthForm>(form));
             }};
 }
 
-const std::vector<Contestant>& contestants() {
-    static const std::vector<Contestant> all = {
-        {"reference fp64", DType::Fp64, false, 0, engine::makeReferenceBackend},
-        {"reference fp32", DType::Fp32, false, 0, engine::makeReferenceBackend},
+Contestant halfContestant(const char* name, int threads, std::size_t form) {
+    Contestant contestant = cpuContestant(name, threads, form);
+    contestant.type = DType::Bf16;
+    contestant.pictures = Layout::ChannelsLast;
+    return contestant;
+}
+
+std::vector<Contestant> makeContestants() {
+    std::vector<Contestant> all = {
+        {"reference fp64", DType::Fp64, Layout::Plain, 0, engine::makeReferenceBackend},
+        {"reference fp32", DType::Fp32, Layout::Plain, 0, engine::makeReferenceBackend},
+        {"reference bf16", DType::Bf16, Layout::Plain, 0, engine::makeReferenceBackend},
         cpuContestant("cpu fp32, 1 thread, form 1", 1, 0),
         cpuContestant("cpu fp32, 2 threads, form 1", 2, 0),
         cpuContestant("cpu fp32, 1 thread, form 2", 1, 1),
@@ -69,12 +77,36 @@ const std::vector<Contestant>& contestants() {
         cpuContestant("cpu fp32, 1 thread, form 4", 1, 3),
         cpuContestant("cpu fp32, 2 threads, last form", 2, 9),
     };
+    if (engine::cpuBackendSupports(DType::Bf16))
+        for (const Contestant& contestant :
+             {halfContestant("cpu bf16, 1 thread, form 1", 1, 0),
+              halfContestant("cpu bf16, 2 threads, form 1", 2, 0),
+              halfContestant("cpu bf16, 1 thread, form 2", 1, 1),
+              halfContestant("cpu bf16, 2 threads, last form", 2, 9)})
+            all.push_back(contestant);
     return all;
+}
+
+const std::vector<Contestant>& contestants() {
+    static const std::vector<Contestant> all = makeContestants();
+    return all;
+}
+
+/// A case as a contestant computes it: its layouts and its tolerance.
+OperationCase caseFor(const Contestant& contestant, const OperationCase& c) {
+    OperationCase own = contestant.pictures == Layout::Plain ? c : c.with(contestant.pictures);
+    if (contestant.type == DType::Fp64)
+        own.tolerance = 1e-15;
+    // A rounded number is off by at most 1/512 and by a third of that on average; sums of rounded
+    // products that cancel each other are off by more.
+    if (contestant.type == DType::Bf16)
+        own.tolerance = c.tolerance == 0 ? 3e-3 : 6e-3;
+    return own;
 }
 
 QByteArray rowName(const Contestant& contestant, const OperationCase& c) {
     const auto letter = [](Layout layout) {
-        return layout == Layout::Plain ? "plain" : "blocked";
+        return layout == Layout::Plain ? "plain" : layout == Layout::Blocked16 ? "blocked" : "last";
     };
     QByteArray row = QByteArray(contestant.name) + " " + c.name.c_str() + " ";
     for (const Port& port : c.inputs())
@@ -89,14 +121,15 @@ struct Expectation {
     OperationResults results;
 };
 
-const Expectation& expectation(int caseIndex) {
-    static std::map<int, Expectation> made;
-    const auto found = made.find(caseIndex);
+const Expectation& expectation(int caseIndex, const Contestant& contestant) {
+    static std::map<std::pair<int, bool>, Expectation> made;
+    const bool rounded = contestant.type == DType::Bf16;
+    const auto found = made.find({caseIndex, rounded});
     if (found != made.end())
         return found->second;
     const OperationCase c = operationCases()[static_cast<std::size_t>(caseIndex)].inPlainLayout();
-    Expectation& e = made[caseIndex];
-    e.values = randomValues(c);
+    Expectation& e = made[{caseIndex, rounded}];
+    e.values = rounded ? roundedValues(c, randomValues(c)) : randomValues(c);
     e.results = evaluate(*engine::makeReferenceBackend(), DType::Fp64, c, e.values);
     return e;
 }
@@ -225,8 +258,8 @@ private:
                 const OperationCase& c = operationCases()[i];
                 const Contestant& contestant = contestants()[b];
                 const bool same = contestant.form > 0 && !c.hasForms(); // as with the first form
-                if (!same && (contestant.takesBlocked || c.plain()) && wanted(c))
-                    QTest::newRow(rowName(contestant, c).constData())
+                if (!same && (contestant.pictures != Layout::Plain || c.plain()) && wanted(c))
+                    QTest::newRow(rowName(contestant, caseFor(contestant, c)).constData())
                         << static_cast<int>(b) << static_cast<int>(i);
             }
     }
@@ -279,12 +312,14 @@ private slots:
         QFETCH(int, contestantIndex);
         QFETCH(int, caseIndex);
         const Contestant& contestant = contestants()[static_cast<std::size_t>(contestantIndex)];
-        const OperationCase& c = operationCases()[static_cast<std::size_t>(caseIndex)];
-        const auto& [values, expected] = expectation(caseIndex);
-        const double tolerance = contestant.type == DType::Fp64 ? 1e-15 : c.tolerance;
+        const OperationCase c =
+            caseFor(contestant, operationCases()[static_cast<std::size_t>(caseIndex)]);
+        const auto& [values, expected] = expectation(caseIndex, contestant);
+        const double tolerance = c.tolerance;
         const auto backend = contestant.make();
         const auto run = [&](const OperationOptions& options) {
-            return evaluate(*backend, contestant.type, c, expectation(caseIndex).values, options);
+            return evaluate(*backend, contestant.type, c, expectation(caseIndex, contestant).values,
+                            options);
         };
 
         const OperationResults once = run({});
@@ -308,9 +343,10 @@ private slots:
         QFETCH(int, contestantIndex);
         QFETCH(int, caseIndex);
         const Contestant& contestant = contestants()[static_cast<std::size_t>(contestantIndex)];
-        const OperationCase& c = operationCases()[static_cast<std::size_t>(caseIndex)];
-        const auto& [values, expected] = expectation(caseIndex);
-        const double tolerance = contestant.type == DType::Fp64 ? 1e-15 : c.tolerance;
+        const OperationCase c =
+            caseFor(contestant, operationCases()[static_cast<std::size_t>(caseIndex)]);
+        const auto& [values, expected] = expectation(caseIndex, contestant);
+        const double tolerance = c.tolerance;
         const auto backend = contestant.make();
         const std::size_t inputs = c.inputs().size();
         for (std::size_t i = 0; i < inputs + expected.parameterGradients.size(); ++i) {
@@ -334,9 +370,10 @@ private slots:
         QFETCH(int, contestantIndex);
         QFETCH(int, caseIndex);
         const Contestant& contestant = contestants()[static_cast<std::size_t>(contestantIndex)];
-        const OperationCase& c = operationCases()[static_cast<std::size_t>(caseIndex)];
-        const auto& [values, expected] = expectation(caseIndex);
-        const double tolerance = contestant.type == DType::Fp64 ? 1e-13 : c.tolerance;
+        const OperationCase c =
+            caseFor(contestant, operationCases()[static_cast<std::size_t>(caseIndex)]);
+        const auto& [values, expected] = expectation(caseIndex, contestant);
+        const double tolerance = std::max(c.tolerance, 1e-13);
         const auto backend = contestant.make();
         const std::int64_t n = c.rows;
         for (const std::vector<std::int64_t>& rows : {std::vector<std::int64_t>{n},
@@ -352,15 +389,17 @@ private slots:
         QFETCH(int, contestantIndex);
         QFETCH(int, caseIndex);
         const Contestant& contestant = contestants()[static_cast<std::size_t>(contestantIndex)];
-        const OperationCase& c = operationCases()[static_cast<std::size_t>(caseIndex)];
-        const auto& [values, expected] = expectation(caseIndex);
+        const OperationCase c =
+            caseFor(contestant, operationCases()[static_cast<std::size_t>(caseIndex)]);
+        const auto& [values, expected] = expectation(caseIndex, contestant);
         const auto backend = contestant.make();
         const OperationOptions inference{.inference = true};
         const OperationResults results = evaluate(*backend, contestant.type, c, values, inference);
         if (c.kind == graph::OperationKind::Dropout)
             QVERIFY(results.output == values.inputs[0]);
         else if (c.kind == graph::OperationKind::BatchNorm)
-            compare("output", results.output, withRunningStatistics(c, values), c.tolerance);
+            compare("output", results.output, withRunningStatistics(c, values),
+                    std::max(c.tolerance, 1e-12));
         else
             compare("output", results.output, expected.output, c.tolerance);
         checkLoss(results, expected, c.tolerance);
@@ -419,7 +458,7 @@ void TestOpTable::poolsPreferTheFirstAndKeepNaN() {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     for (const Contestant& contestant : contestants())
         for (const Layout layout : {Layout::Plain, Layout::Blocked16}) {
-            if (layout == Layout::Blocked16 && !contestant.takesBlocked)
+            if (layout == Layout::Blocked16 && contestant.pictures == Layout::Plain)
                 continue;
             const OperationCase c{.name = "pool",
                                   .kind = graph::OperationKind::MaxPool,
@@ -428,12 +467,13 @@ void TestOpTable::poolsPreferTheFirstAndKeepNaN() {
                                   .input = {1, 2, 6},
                                   .inputLayout = layout,
                                   .outputLayout = layout};
+            const OperationCase own = caseFor(contestant, c);
             OperationValues values;
             values.inputs = {{4, 4, 1, nan, -7, -5, //
                               4, 4, 2, 9, -6, -5}};
             values.outputGradient = {1, 2, 3};
             const auto backend = contestant.make();
-            const OperationResults r = evaluate(*backend, contestant.type, c, values);
+            const OperationResults r = evaluate(*backend, contestant.type, own, values);
             QCOMPARE(r.output[0], 4.0);
             QVERIFY(std::isnan(r.output[1]));
             QCOMPARE(r.output[2], -5.0);
@@ -449,17 +489,17 @@ void TestOpTable::lossIsSafeAndCountsTies() {
                           .rows = 4,
                           .input = {3}};
     OperationValues values;
-    values.inputs = {{1000, 0, -1000, //
-                      -3e4, 3e4, 0,   //
-                      2, 2, 2,        //
+    values.inputs = {{1000, 0, -1000,   // whole numbers that bf16 holds, too
+                      -32768, 32768, 0, //
+                      2, 2, 2,          //
                       2, 2, 2}};
     values.labels = {0, 0, 0, 1};
     values.context.globalRows = 8;
     for (const Contestant& contestant : contestants()) {
         const auto backend = contestant.make();
         const OperationResults r = evaluate(*backend, contestant.type, c, values);
-        // Rows: 0, 6e4, log 3, log 3; the first of equal logits is the prediction.
-        QVERIFY(std::abs(r.lossSums[engine::kLoss] - (6e4 + 2 * std::log(3.0))) < 1e-2);
+        // Rows: 0, 65536, log 3, log 3; the first of equal logits is the prediction.
+        QVERIFY(std::abs(r.lossSums[engine::kLoss] - (65536 + 2 * std::log(3.0))) < 1e-2);
         QCOMPARE(r.lossSums[engine::kCounted], 4.0);
         QCOMPARE(r.lossSums[engine::kCorrect], 2.0);
         QCOMPARE(r.lossSums[engine::kCorrectTop5], 4.0);
@@ -467,7 +507,8 @@ void TestOpTable::lossIsSafeAndCountsTies() {
         const std::vector<double> expected = {0,        0,        0,         -0.125,
                                               0.125,    0,        -2.0 / 24, 1.0 / 24,
                                               1.0 / 24, 1.0 / 24, -2.0 / 24, 1.0 / 24};
-        compare("gradient", r.inputGradients[0], expected, 1e-6);
+        compare("gradient", r.inputGradients[0], expected,
+                contestant.type == DType::Bf16 ? 3e-3 : 1e-6);
     }
 }
 

@@ -39,12 +39,16 @@ public:
 
     void setRanges(std::vector<ParameterRange> ranges) { m_ranges = std::move(ranges); }
 
-    void step(const std::vector<double>& gradients, double rate, double scale = 1) {
+    void step(const std::vector<double>& gradients, double rate, double scale = 1,
+              Bf16* rounded = nullptr) {
         const std::vector<T> typed(gradients.begin(), gradients.end());
         std::vector<void*> state;
         for (std::vector<T>& slot : m_state)
             state.push_back(slot.data());
-        m_optimizer->update({.update = ++m_updates, .learningRate = rate, .gradientScale = scale},
+        m_optimizer->update({.update = ++m_updates,
+                             .learningRate = rate,
+                             .gradientScale = scale,
+                             .rounded = rounded},
                             sizeof(T) == 8 ? DType::Fp64 : DType::Fp32, m_parameters.size(),
                             m_ranges, m_parameters.data(), typed.data(), state);
     }
@@ -406,6 +410,33 @@ private slots:
              {sgd(0.9, false, 0.01), sgd(0.9, true), sgd(0), Choice{"adam", {}},
               Choice{"adamw", {}}, Choice{"lion", {}}, Choice{"lars", {}}, Choice{"lamb", {}}})
             QVERIFY(train(choice, 1) == train(choice, 2));
+    }
+
+    /// The copy in bf16 is that of the new parameters, all of them, and costs them no bit.
+    void theRoundedCopyFollows() {
+        const std::size_t count = 40001;
+        const std::vector<ParameterRange> ranges = {
+            {.first = 0, .count = 7, .decays = false},
+            {.first = 16, .count = count - 16 - 100},
+            {.first = count - 100, .count = 100, .trained = false}};
+        for (const Choice& choice :
+             {sgd(0.9, false, 0.01), sgd(0.9, true), sgd(0), Choice{"adam", {}},
+              Choice{"adamw", {}}, Choice{"lion", {}}, Choice{"lars", {}}, Choice{"lamb", {}}}) {
+            Fixture<float> with(choice, gradientsAt(count, 99));
+            Fixture<float> without(choice, gradientsAt(count, 99));
+            with.setRanges(ranges);
+            without.setRanges(ranges);
+            std::vector<Bf16> rounded(count);
+            for (int step = 1; step <= 2; ++step) {
+                with.step(gradientsAt(count, step), kRate, 1, rounded.data());
+                without.step(gradientsAt(count, step), kRate);
+            }
+            QVERIFY(with.parameters() == without.parameters());
+            for (const ParameterRange& range : ranges)
+                for (std::size_t i = range.first; range.trained && i < range.first + range.count;
+                     ++i)
+                    QCOMPARE(rounded[i].bits, narrowed(with.parameters()[i]).bits);
+        }
     }
 
     void unknownOrSenselessOptimizersAreRefused() {

@@ -67,6 +67,8 @@ private slots:
     void copiesOfTheWeightsAreCounted();
     void memoryIsTheLargestOfAllBatches();
     void layoutsFollowTheConvolutions();
+    void bf16IsForMachinesThatHaveIt();
+    void bf16CountsMastersAndCopies();
     void hashIsTheSameEverywhere();
     void hashChangesWithEverything_data();
     void hashChangesWithEverything();
@@ -144,7 +146,7 @@ void PlanTest::bucketsCoverTheArena_data() {
     QTest::addColumn<int>("world");
     QTest::addColumn<QByteArray>("precision");
     for (const int world : {1, 2, 3, 7, 8, 64})
-        for (const char* precision : {"fp32", "fp64"})
+        for (const char* precision : {"fp32", "fp64", "bf16"})
             QTest::addRow("%d ranks in %s", world, precision) << world << QByteArray(precision);
 }
 
@@ -160,7 +162,7 @@ void PlanTest::bucketsCoverTheArena() {
             widths.push_back(1 + random() % (round % 3 ? 700 : 20));
         widths.back() = 10;
         const Plan plan = planOf(dense(widths, settings), rows(widths.front()));
-        const std::size_t bytes = bytesOf(plan.type);
+        const std::size_t bytes = bytesOf(exactType(plan.type));
         std::size_t next = 0;
         std::set<graph::ParameterId> seen;
         for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
@@ -285,12 +287,50 @@ void PlanTest::layoutsFollowTheConvolutions() {
         QVERIFY(value.layout == Layout::Plain);
     QVERIFY(blocked.hash != plain.hash);
 
+    // In bf16 pictures have their channels last, whatever their number.
+    experiment.precision = spec::Precision::Bf16;
+    const Plan half = planOf(experiment, kFashion, {.blockedPictures = true, .bf16 = true});
+    std::vector<bool> isLast;
+    for (const graph::ValueInfo& value : half.graph.values)
+        isLast.push_back(value.layout == Layout::ChannelsLast);
+    QCOMPARE(isLast, (std::vector<bool>{false, true, true, true, true, true, true, false, false}));
+    experiment.precision = spec::Precision::Fp32;
+
     // 17 channels take the room of 32, and the plan counts it.
     for (spec::LayerSpec& each : experiment.model.layers)
         if (each.id == "wide")
             each.values["out_channels"] = whole(17);
     const std::size_t padded = planOf(experiment, kFashion, {true}).ranks[0].memory.activations;
     QVERIFY(padded > planOf(experiment, kFashion, {false}).ranks[0].memory.activations * 3 / 2);
+}
+
+void PlanTest::bf16IsForMachinesThatHaveIt() {
+    spec::Experiment experiment = test::smallExperiment();
+    experiment.precision = spec::Precision::Bf16;
+    const PlanOutcome refused = makePlan(experiment, kFashion, {.bf16 = false});
+    QCOMPARE(refused.problems.size(), std::size_t{1});
+    QCOMPARE(
+        refused.problems[0].sentence(),
+        std::string("precision: This machine cannot train in bf16: its processor has no matrix "
+                    "unit (AMX), and without one bf16 is slower than fp32. Choose fp32."));
+    // A machine that nobody has looked at yet is given the benefit of the doubt.
+    for (const MachineFacts& machine : {MachineFacts{}, MachineFacts{.bf16 = true}})
+        QVERIFY(makePlan(experiment, kFashion, machine).problems.empty());
+    experiment.precision = spec::Precision::Fp32;
+    QVERIFY(makePlan(experiment, kFashion, {.bf16 = false}).problems.empty());
+}
+
+void PlanTest::bf16CountsMastersAndCopies() {
+    spec::Experiment experiment = test::smallExperiment();
+    const Plan whole = planOf(experiment);
+    experiment.precision = spec::Precision::Bf16;
+    const Plan half = planOf(experiment);
+    QCOMPARE(half.arenaElements, whole.arenaElements);
+    const MemoryByClass &a = half.ranks[0].memory, &b = whole.ranks[0].memory;
+    QCOMPARE(a.parameters, b.parameters + 2 * whole.arenaElements);
+    QCOMPARE(a.gradients, b.gradients);
+    QCOMPARE(a.optimizer, b.optimizer);
+    QVERIFY(a.activations < b.activations);
 }
 
 void PlanTest::hashIsTheSameEverywhere() {

@@ -260,8 +260,8 @@ void ExperimentJsonTest::mistakes_data() {
     row("newer format", "experiment/1", "experiment/2",
         "format: Found \"trainyard.experiment/2\"; this version reads \"trainyard.experiment/1\".");
     row("no format", "\"format\": \"trainyard.experiment/1\",", "", "format: This must be given.");
-    row("precision", "\"name\": \"small\"", "\"name\": \"small\", \"precision\": \"bf16\"",
-        "precision: Found \"bf16\"; this version computes in fp64 or fp32.");
+    row("precision", "\"name\": \"small\"", "\"name\": \"small\", \"precision\": \"fp8\"",
+        "precision: Found \"fp8\"; this version computes in fp64, fp32 or bf16.");
     row("strategy of a later version", "\"data\": 2}", "\"data\": 2, \"tensor\": 2}",
         "parallel.tensor: Found the number 2; this version can only do 1.");
     row("labels missing", ", \"labels\": \"train-labels.gz\"", "",

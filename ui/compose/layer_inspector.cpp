@@ -314,8 +314,7 @@ void LayerInspector::addCosts(QVBoxLayout* column) {
     addCost(tr("Output, one sample"), [this, shapes] {
         if (!shapes())
             return QString();
-        const std::size_t element =
-            m_document.experiment().precision == spec::Precision::Fp64 ? 8 : 4;
+        const std::size_t element = bytesOf(plan::valueType(m_document.experiment().precision));
         return formatBytes(static_cast<double>(elementCount(shapes()->output)) *
                            static_cast<double>(element));
     });

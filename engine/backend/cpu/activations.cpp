@@ -11,6 +11,9 @@
 #include "engine/base/multiversion.h"
 #include "engine/base/parallel.h"
 
+#include <algorithm>
+#include <array>
+
 namespace trainyard::engine::cpu {
 
 namespace {
@@ -88,37 +91,76 @@ template <class F>
     }
 }
 
-using Values = void (*)(const float*, float*, std::int64_t);
-using Slopes = void (*)(const float*, const float*, float*, std::int64_t, bool);
+/// Numbers in bf16 are widened in pieces that stay in the cache: loops over both types at once are
+/// not vectorised.
+constexpr std::int64_t kPiece = 512;
+using Piece = std::array<float, kPiece>;
+
+template <class F>
+[[gnu::always_inline]] inline void valuesLoop(const Bf16* x, Bf16* y, std::int64_t count) {
+    Piece piece;
+    for (std::int64_t first = 0; first < count; first += kPiece) {
+        const std::int64_t part = std::min(kPiece, count - first);
+        widen(x + first, piece.data(), part);
+        valuesLoop<F>(piece.data(), piece.data(), part);
+        narrow(piece.data(), y + first, part);
+    }
+}
+
+template <class F>
+[[gnu::always_inline]] inline void slopesLoop(const Bf16* at, const Bf16* dy, Bf16* dx,
+                                              std::int64_t count, bool add) {
+    Piece places, gradients, sums;
+    for (std::int64_t first = 0; first < count; first += kPiece) {
+        const std::int64_t part = std::min(kPiece, count - first);
+        widen(at + first, places.data(), part);
+        widen(dy + first, gradients.data(), part);
+        if (add)
+            widen(dx + first, sums.data(), part);
+        slopesLoop<F>(places.data(), gradients.data(), sums.data(), part, add);
+        narrow(sums.data(), dx + first, part);
+    }
+}
+
+template <class T>
+using Values = void (*)(const T*, T*, std::int64_t);
+template <class T>
+using Slopes = void (*)(const T*, const T*, T*, std::int64_t, bool);
 
 // target_clones does not go with templates: one plain function for each.
-#define TRAINYARD_ACTIVATION(name, Function)                                                       \
-    TRAINYARD_MULTIVERSION void name##Values(const float* x, float* y, std::int64_t count) {       \
+#define TRAINYARD_ACTIVATION(name, Function, T)                                                    \
+    TRAINYARD_MULTIVERSION void name##Values(const T* x, T* y, std::int64_t count) {               \
         valuesLoop<Function>(x, y, count);                                                         \
     }                                                                                              \
-    TRAINYARD_MULTIVERSION void name##Slopes(const float* at, const float* dy, float* dx,          \
-                                             std::int64_t count, bool add) {                       \
+    TRAINYARD_MULTIVERSION void name##Slopes(const T* at, const T* dy, T* dx, std::int64_t count,  \
+                                             bool add) {                                           \
         slopesLoop<Function>(at, dy, dx, count, add);                                              \
     }
+#define TRAINYARD_ACTIVATIONS(T)                                                                   \
+    TRAINYARD_ACTIVATION(geluErf, GeluErf, T)                                                      \
+    TRAINYARD_ACTIVATION(geluTanh, GeluTanh, T)                                                    \
+    TRAINYARD_ACTIVATION(silu, SiluFunction, T)                                                    \
+    TRAINYARD_ACTIVATION(tanh, TanhFunction, T)                                                    \
+    TRAINYARD_ACTIVATION(sigmoid, SigmoidFunction, T)
 
-TRAINYARD_ACTIVATION(geluErf, GeluErf)
-TRAINYARD_ACTIVATION(geluTanh, GeluTanh)
-TRAINYARD_ACTIVATION(silu, SiluFunction)
-TRAINYARD_ACTIVATION(tanh, TanhFunction)
-TRAINYARD_ACTIVATION(sigmoid, SigmoidFunction)
+TRAINYARD_ACTIVATIONS(float)
+TRAINYARD_ACTIVATIONS(Bf16)
+#undef TRAINYARD_ACTIVATIONS
 #undef TRAINYARD_ACTIVATION
 
+template <class T>
 struct Functions {
-    Values values;
-    Slopes slopes;
+    Values<T> values;
+    Slopes<T> slopes;
 };
 
-Functions functionsOf(const KernelRequest& request) {
+template <class T>
+Functions<T> functionsOf(const KernelRequest& request) {
     switch (request.kind) {
     case graph::OperationKind::Gelu:
         return std::get<graph::GeluAttributes>(request.attributes).tanh
-                   ? Functions{geluTanhValues, geluTanhSlopes}
-                   : Functions{geluErfValues, geluErfSlopes};
+                   ? Functions<T>{geluTanhValues, geluTanhSlopes}
+                   : Functions<T>{geluErfValues, geluErfSlopes};
     case graph::OperationKind::Silu:
         return {siluValues, siluSlopes};
     case graph::OperationKind::Tanh:
@@ -129,12 +171,13 @@ Functions functionsOf(const KernelRequest& request) {
     }
 }
 
+template <class T>
 class ActivationForward : public Kernel {
 public:
     explicit ActivationForward(const KernelRequest& request)
-        : m_values(functionsOf(request).values), m_x(dataOf<float>(request.inputs[0])),
-          m_y(dataOf<float>(request.outputs[0])), m_output(request.outputs[0]),
-          m_rows(request.rows), m_count(storedElements(request.inputs[0], request.rows)) {}
+        : m_values(functionsOf<T>(request).values), m_x(dataOf<T>(request.inputs[0])),
+          m_y(dataOf<T>(request.outputs[0])), m_output(request.outputs[0]), m_rows(request.rows),
+          m_count(storedElements(request.inputs[0], request.rows)) {}
 
     void run(const StepContext&) override {
         // A value costs about ten times what moving it does.
@@ -145,21 +188,22 @@ public:
     }
 
 private:
-    Values m_values;
-    const float* m_x;
-    float* m_y;
+    Values<T> m_values;
+    const T* m_x;
+    T* m_y;
     Operand m_output;
     std::int64_t m_rows, m_count;
 };
 
+template <class T>
 class ActivationBackward : public Kernel {
 public:
     explicit ActivationBackward(const KernelRequest& request)
-        : m_slopes(functionsOf(request).slopes), m_dy(dataOf<float>(request.outputGradients[0])),
-          m_dx(dataOf<float>(request.inputGradients[0])), m_add(addsToInputGradient(request)),
+        : m_slopes(functionsOf<T>(request).slopes), m_dy(dataOf<T>(request.outputGradients[0])),
+          m_dx(dataOf<T>(request.inputGradients[0])), m_add(addsToInputGradient(request)),
           m_count(storedElements(request.inputs[0], request.rows)) {
         const bool output = graph::traits(request.kind).readsOutput;
-        m_at = dataOf<float>(output ? request.outputs[0] : request.inputs[0]);
+        m_at = dataOf<T>(output ? request.outputs[0] : request.inputs[0]);
     }
 
     void run(const StepContext&) override {
@@ -169,20 +213,25 @@ public:
     }
 
 private:
-    Slopes m_slopes;
-    const float* m_at;
-    const float* m_dy;
-    float* m_dx;
+    Slopes<T> m_slopes;
+    const T* m_at;
+    const T* m_dy;
+    T* m_dx;
     bool m_add;
     std::int64_t m_count;
 };
 
+template <class T>
+std::unique_ptr<Kernel> make(const KernelRequest& request) {
+    if (request.direction == Direction::Backward)
+        return std::make_unique<ActivationBackward<T>>(request);
+    return std::make_unique<ActivationForward<T>>(request);
+}
+
 } // namespace
 
 std::unique_ptr<Kernel> makeActivation(const KernelRequest& request) {
-    if (request.direction == Direction::Backward)
-        return std::make_unique<ActivationBackward>(request);
-    return std::make_unique<ActivationForward>(request);
+    return request.type == DType::Bf16 ? make<Bf16>(request) : make<float>(request);
 }
 
 } // namespace trainyard::engine::cpu

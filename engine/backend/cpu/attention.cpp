@@ -7,6 +7,7 @@
 // order, so sums do not depend on the number of threads.
 #include "engine/backend/cpu/kernels.h"
 
+#include "engine/backend/cpu/attention_parts.h"
 #include "engine/backend/cpu/fast_math.h"
 #include "engine/backend/kernel_request.h"
 #include "engine/base/multiversion.h"
@@ -73,58 +74,12 @@ void softmaxGradientRow(const float* __restrict p, float* __restrict gradient, s
         gradient[i] = p[i] * (gradient[i] - dot) * scale;
 }
 
-/// A matrix of one head: `rows` positions, `stride` elements apart.
-struct View {
-    float* data;
-    std::int64_t stride;
-    View from(std::int64_t row) const { return {data + row * stride, stride}; }
-};
-
 /// c {m, n} = alpha * a b, or += it with beta 1; 'T': that factor is transposed.
 void product(char transposeA, char transposeB, std::int64_t m, std::int64_t n, std::int64_t k,
              float alpha, View a, View b, float beta, View c) {
     dnnl_sgemm(transposeA, transposeB, m, n, k, alpha, a.data, a.stride, b.data, b.stride, beta,
                c.data, c.stride);
 }
-
-/// Turns the pairs (i, i + size / 2) of each position by its angles (Su et al., 2021).
-class Rotary {
-public:
-    Rotary(double base, std::int64_t positions, std::int64_t headSize)
-        : m_half(headSize / 2), m_cosines(static_cast<std::size_t>(positions * m_half)),
-          m_sines(m_cosines.size()) {
-        for (std::int64_t t = 0; t < positions; ++t)
-            for (std::int64_t i = 0; i < m_half; ++i) {
-                const double angle =
-                    static_cast<double>(t) *
-                    std::pow(base, -2.0 * static_cast<double>(i) / static_cast<double>(headSize));
-                m_cosines[static_cast<std::size_t>(t * m_half + i)] =
-                    static_cast<float>(std::cos(angle));
-                m_sines[static_cast<std::size_t>(t * m_half + i)] =
-                    static_cast<float>(std::sin(angle));
-            }
-    }
-
-    /// Positions [first, first + count); back: by the opposite angle. In place is allowed.
-    void turn(View from, View to, std::int64_t first, std::int64_t count, bool back) const {
-        for (std::int64_t row = 0; row < count; ++row) {
-            const float* x = from.data + row * from.stride;
-            float* y = to.data + row * to.stride;
-            const float* cosines = m_cosines.data() + (first + row) * m_half;
-            const float* sines = m_sines.data() + (first + row) * m_half;
-            for (std::int64_t i = 0; i < m_half; ++i) {
-                const float a = x[i], b = x[i + m_half];
-                const float s = back ? -sines[i] : sines[i];
-                y[i] = a * cosines[i] - b * s;
-                y[i + m_half] = b * cosines[i] + a * s;
-            }
-        }
-    }
-
-private:
-    std::int64_t m_half;
-    std::vector<float> m_cosines, m_sines;
-};
 
 void put(View from, View to, std::int64_t rows, std::int64_t width, bool add) {
     for (std::int64_t row = 0; row < rows; ++row)

@@ -8,6 +8,7 @@
 // value), so that a large mean costs no digits.
 #include "engine/backend/cpu/kernels.h"
 
+#include "engine/backend/cpu/loops.h"
 #include "engine/backend/kernel_request.h"
 #include "engine/base/multiversion.h"
 #include "engine/base/parallel.h"
@@ -28,7 +29,10 @@ using Sums = std::array<double, kLanes>;
 /// Element (row, i, lane) of a group is `row * rowStride + i * step + lane` behind its first.
 struct Walk {
     std::int64_t rows, rowStride, count, step;
-    std::int64_t lanes; ///< channels; 1: `count` elements of one channel lie side by side
+    std::int64_t lanes; ///< channels
+
+    /// `count` elements of one channel lie side by side.
+    bool plane() const { return lanes == 1 && step == 1; }
 };
 
 /// Positions that are summed up side by side, so that additions do not wait for each other.
@@ -43,18 +47,19 @@ constexpr std::int64_t kStreams = 4;
 }
 
 /// addMoments where all 16 lanes are channels.
-TRAINYARD_MULTIVERSION
-void addWideMoments(const float* __restrict x, const Walk& w, const Lanes& pivot, Sums& a,
-                    Sums& b) {
+template <class T>
+[[gnu::always_inline]] inline void addWideMomentsLoop(const T* __restrict x, const Walk& w,
+                                                      const Lanes& pivot, Sums& a, Sums& b) {
     for (std::int64_t row = 0; row < w.rows; ++row) {
-        const float* at = x + row * w.rowStride;
+        const T* at = x + row * w.rowStride;
         std::array<Lanes, kStreams> sum{}, square{};
         for (std::int64_t i = 0; i < w.count; i += kStreams) {
             const std::int64_t streams = w.count - i < kStreams ? w.count - i : kStreams;
             for (std::int64_t s = 0; s < streams; ++s)
                 for (std::size_t l = 0; l < kLanes; ++l) {
                     const auto stream = static_cast<std::size_t>(s);
-                    const float v = at[(i + s) * w.step + static_cast<std::int64_t>(l)] - pivot[l];
+                    const float v =
+                        load(at[(i + s) * w.step + static_cast<std::int64_t>(l)]) - pivot[l];
                     sum[stream][l] += v;
                     square[stream][l] += v * v;
                 }
@@ -64,10 +69,22 @@ void addWideMoments(const float* __restrict x, const Walk& w, const Lanes& pivot
     }
 }
 
-/// addGradients where all 16 lanes are channels.
 TRAINYARD_MULTIVERSION
-void addWideGradients(const float* __restrict x, const float* __restrict dy, const Walk& w,
-                      const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
+void addWideMoments(const float* __restrict x, const Walk& w, const Lanes& pivot, Sums& a,
+                    Sums& b) {
+    addWideMomentsLoop(x, w, pivot, a, b);
+}
+
+TRAINYARD_MULTIVERSION
+void addWideMoments(const Bf16* __restrict x, const Walk& w, const Lanes& pivot, Sums& a, Sums& b) {
+    addWideMomentsLoop(x, w, pivot, a, b);
+}
+
+/// addGradients where all 16 lanes are channels.
+template <class T>
+[[gnu::always_inline]] inline void
+addWideGradientsLoop(const T* __restrict x, const T* __restrict dy, const Walk& w,
+                     const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
     for (std::int64_t row = 0; row < w.rows; ++row) {
         const std::int64_t at = row * w.rowStride;
         std::array<Lanes, kStreams> sum{}, product{};
@@ -77,8 +94,8 @@ void addWideGradients(const float* __restrict x, const float* __restrict dy, con
                 for (std::size_t l = 0; l < kLanes; ++l) {
                     const auto stream = static_cast<std::size_t>(s);
                     const std::int64_t k = at + (i + s) * w.step + static_cast<std::int64_t>(l);
-                    sum[stream][l] += dy[k];
-                    product[stream][l] += dy[k] * ((x[k] - mean[l]) * inverse[l]);
+                    sum[stream][l] += load(dy[k]);
+                    product[stream][l] += load(dy[k]) * ((load(x[k]) - mean[l]) * inverse[l]);
                 }
         }
         addStreams(sum, a);
@@ -86,16 +103,29 @@ void addWideGradients(const float* __restrict x, const float* __restrict dy, con
     }
 }
 
-/// a += sum of (x - pivot), b += sum of its squares.
 TRAINYARD_MULTIVERSION
-void addMoments(const float* __restrict x, const Walk& w, const Lanes& pivot, Sums& a, Sums& b) {
+void addWideGradients(const float* __restrict x, const float* __restrict dy, const Walk& w,
+                      const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
+    addWideGradientsLoop(x, dy, w, mean, inverse, a, b);
+}
+
+TRAINYARD_MULTIVERSION
+void addWideGradients(const Bf16* __restrict x, const Bf16* __restrict dy, const Walk& w,
+                      const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
+    addWideGradientsLoop(x, dy, w, mean, inverse, a, b);
+}
+
+/// a += sum of (x - pivot), b += sum of its squares.
+template <class T>
+[[gnu::always_inline]] inline void addMomentsLoop(const T* __restrict x, const Walk& w,
+                                                  const Lanes& pivot, Sums& a, Sums& b) {
     for (std::int64_t row = 0; row < w.rows; ++row) {
-        const float* at = x + row * w.rowStride;
+        const T* at = x + row * w.rowStride;
         Lanes sum{}, square{};
         for (std::int64_t i = 0; i < w.count; ++i)
             for (std::int64_t l = 0; l < w.lanes; ++l) {
                 const auto lane = static_cast<std::size_t>(l);
-                const float v = at[i * w.step + l] - pivot[lane];
+                const float v = load(at[i * w.step + l]) - pivot[lane];
                 sum[lane] += v;
                 square[lane] += v * v;
             }
@@ -106,22 +136,33 @@ void addMoments(const float* __restrict x, const Walk& w, const Lanes& pivot, Su
     }
 }
 
-/// As addMoments, for `count` values of one channel side by side; sums in lanes of positions.
 TRAINYARD_MULTIVERSION
-void addPlaneMoments(const float* __restrict x, const Walk& w, float pivot, double& a, double& b) {
+void addMoments(const float* __restrict x, const Walk& w, const Lanes& pivot, Sums& a, Sums& b) {
+    addMomentsLoop(x, w, pivot, a, b);
+}
+
+TRAINYARD_MULTIVERSION
+void addMoments(const Bf16* __restrict x, const Walk& w, const Lanes& pivot, Sums& a, Sums& b) {
+    addMomentsLoop(x, w, pivot, a, b);
+}
+
+/// As addMoments, for `count` values of one channel side by side; sums in lanes of positions.
+template <class T>
+[[gnu::always_inline]] inline void addPlaneMomentsLoop(const T* __restrict x, const Walk& w,
+                                                       float pivot, double& a, double& b) {
     for (std::int64_t row = 0; row < w.rows; ++row) {
-        const float* at = x + row * w.rowStride;
+        const T* at = x + row * w.rowStride;
         Lanes sum{}, square{};
         std::int64_t i = 0;
         for (; i + kLanes <= w.count; i += kLanes)
             for (std::size_t l = 0; l < kLanes; ++l) {
-                const float v = at[i + static_cast<std::int64_t>(l)] - pivot;
+                const float v = load(at[i + static_cast<std::int64_t>(l)]) - pivot;
                 sum[l] += v;
                 square[l] += v * v;
             }
         for (; i < w.count; ++i) {
-            sum[0] += at[i] - pivot;
-            square[0] += (at[i] - pivot) * (at[i] - pivot);
+            sum[0] += load(at[i]) - pivot;
+            square[0] += (load(at[i]) - pivot) * (load(at[i]) - pivot);
         }
         for (std::size_t l = 0; l < kLanes; ++l) {
             a += static_cast<double>(sum[l]);
@@ -130,10 +171,21 @@ void addPlaneMoments(const float* __restrict x, const Walk& w, float pivot, doub
     }
 }
 
-/// a += sum of dy, b += sum of dy * (x - mean) * inverse.
 TRAINYARD_MULTIVERSION
-void addGradients(const float* __restrict x, const float* __restrict dy, const Walk& w,
-                  const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
+void addPlaneMoments(const float* __restrict x, const Walk& w, float pivot, double& a, double& b) {
+    addPlaneMomentsLoop(x, w, pivot, a, b);
+}
+
+TRAINYARD_MULTIVERSION
+void addPlaneMoments(const Bf16* __restrict x, const Walk& w, float pivot, double& a, double& b) {
+    addPlaneMomentsLoop(x, w, pivot, a, b);
+}
+
+/// a += sum of dy, b += sum of dy * (x - mean) * inverse.
+template <class T>
+[[gnu::always_inline]] inline void addGradientsLoop(const T* __restrict x, const T* __restrict dy,
+                                                    const Walk& w, const Lanes& mean,
+                                                    const Lanes& inverse, Sums& a, Sums& b) {
     for (std::int64_t row = 0; row < w.rows; ++row) {
         const std::int64_t at = row * w.rowStride;
         Lanes sum{}, product{};
@@ -141,8 +193,8 @@ void addGradients(const float* __restrict x, const float* __restrict dy, const W
             for (std::int64_t l = 0; l < w.lanes; ++l) {
                 const auto lane = static_cast<std::size_t>(l);
                 const std::int64_t k = at + i * w.step + l;
-                sum[lane] += dy[k];
-                product[lane] += dy[k] * ((x[k] - mean[lane]) * inverse[lane]);
+                sum[lane] += load(dy[k]);
+                product[lane] += load(dy[k]) * ((load(x[k]) - mean[lane]) * inverse[lane]);
             }
         for (std::size_t l = 0; l < kLanes; ++l) {
             a[l] += static_cast<double>(sum[l]);
@@ -152,8 +204,21 @@ void addGradients(const float* __restrict x, const float* __restrict dy, const W
 }
 
 TRAINYARD_MULTIVERSION
-void addPlaneGradients(const float* __restrict x, const float* __restrict dy, const Walk& w,
-                       float mean, float inverse, double& a, double& b) {
+void addGradients(const float* __restrict x, const float* __restrict dy, const Walk& w,
+                  const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
+    addGradientsLoop(x, dy, w, mean, inverse, a, b);
+}
+
+TRAINYARD_MULTIVERSION
+void addGradients(const Bf16* __restrict x, const Bf16* __restrict dy, const Walk& w,
+                  const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
+    addGradientsLoop(x, dy, w, mean, inverse, a, b);
+}
+
+template <class T>
+[[gnu::always_inline]] inline void
+addPlaneGradientsLoop(const T* __restrict x, const T* __restrict dy, const Walk& w, float mean,
+                      float inverse, double& a, double& b) {
     for (std::int64_t row = 0; row < w.rows; ++row) {
         const std::int64_t at = row * w.rowStride;
         Lanes sum{}, product{};
@@ -161,12 +226,12 @@ void addPlaneGradients(const float* __restrict x, const float* __restrict dy, co
         for (; i + kLanes <= w.count; i += kLanes)
             for (std::size_t l = 0; l < kLanes; ++l) {
                 const std::int64_t k = at + i + static_cast<std::int64_t>(l);
-                sum[l] += dy[k];
-                product[l] += dy[k] * ((x[k] - mean) * inverse);
+                sum[l] += load(dy[k]);
+                product[l] += load(dy[k]) * ((load(x[k]) - mean) * inverse);
             }
         for (; i < w.count; ++i) {
-            sum[0] += dy[at + i];
-            product[0] += dy[at + i] * ((x[at + i] - mean) * inverse);
+            sum[0] += load(dy[at + i]);
+            product[0] += load(dy[at + i]) * ((load(x[at + i]) - mean) * inverse);
         }
         for (std::size_t l = 0; l < kLanes; ++l) {
             a += static_cast<double>(sum[l]);
@@ -175,30 +240,55 @@ void addPlaneGradients(const float* __restrict x, const float* __restrict dy, co
     }
 }
 
-/// y = (x - mean) * scale + shift
 TRAINYARD_MULTIVERSION
-void normalize(const float* __restrict x, float* __restrict y, const Walk& w, const Lanes& mean,
-               const Lanes& scale, const Lanes& shift) {
+void addPlaneGradients(const float* __restrict x, const float* __restrict dy, const Walk& w,
+                       float mean, float inverse, double& a, double& b) {
+    addPlaneGradientsLoop(x, dy, w, mean, inverse, a, b);
+}
+
+TRAINYARD_MULTIVERSION
+void addPlaneGradients(const Bf16* __restrict x, const Bf16* __restrict dy, const Walk& w,
+                       float mean, float inverse, double& a, double& b) {
+    addPlaneGradientsLoop(x, dy, w, mean, inverse, a, b);
+}
+
+/// y = (x - mean) * scale + shift
+template <class T>
+[[gnu::always_inline]] inline void normalizeLoop(const T* __restrict x, T* __restrict y,
+                                                 const Walk& w, const Lanes& mean,
+                                                 const Lanes& scale, const Lanes& shift) {
     for (std::int64_t row = 0; row < w.rows; ++row) {
-        const float* from = x + row * w.rowStride;
-        float* to = y + row * w.rowStride;
-        if (w.lanes == 1)
+        const T* from = x + row * w.rowStride;
+        T* to = y + row * w.rowStride;
+        if (w.plane())
             for (std::int64_t i = 0; i < w.count; ++i)
-                to[i] = (from[i] - mean[0]) * scale[0] + shift[0];
+                store(to[i], (load(from[i]) - mean[0]) * scale[0] + shift[0]);
         else if (w.lanes == kLanes)
             for (std::int64_t i = 0; i < w.count; ++i)
                 for (std::size_t l = 0; l < kLanes; ++l) {
                     const std::int64_t k = i * w.step + static_cast<std::int64_t>(l);
-                    to[k] = (from[k] - mean[l]) * scale[l] + shift[l];
+                    store(to[k], (load(from[k]) - mean[l]) * scale[l] + shift[l]);
                 }
         else
             for (std::int64_t i = 0; i < w.count; ++i)
                 for (std::int64_t l = 0; l < w.lanes; ++l) {
                     const auto lane = static_cast<std::size_t>(l);
                     const std::int64_t k = i * w.step + l;
-                    to[k] = (from[k] - mean[lane]) * scale[lane] + shift[lane];
+                    store(to[k], (load(from[k]) - mean[lane]) * scale[lane] + shift[lane]);
                 }
     }
+}
+
+TRAINYARD_MULTIVERSION
+void normalize(const float* __restrict x, float* __restrict y, const Walk& w, const Lanes& mean,
+               const Lanes& scale, const Lanes& shift) {
+    normalizeLoop(x, y, w, mean, scale, shift);
+}
+
+TRAINYARD_MULTIVERSION
+void normalize(const Bf16* __restrict x, Bf16* __restrict y, const Walk& w, const Lanes& mean,
+               const Lanes& scale, const Lanes& shift) {
+    normalizeLoop(x, y, w, mean, scale, shift);
 }
 
 /// dx = a * dy + b * (x - mean) + c, for each lane.
@@ -206,16 +296,17 @@ struct InputGradient {
     Lanes mean{}, a{}, b{}, c{};
 };
 
-TRAINYARD_MULTIVERSION
-void writeInputGradient(const float* __restrict x, const float* __restrict dy, float* __restrict dx,
-                        const Walk& w, const InputGradient& g, bool add) {
+template <class T>
+[[gnu::always_inline]] inline void
+writeInputGradientLoop(const T* __restrict x, const T* __restrict dy, T* __restrict dx,
+                       const Walk& w, const InputGradient& g, bool add) {
     const auto put = [&](std::int64_t k, std::size_t l) {
-        const float value = (dy[k] * g.a[l] + (x[k] - g.mean[l]) * g.b[l]) + g.c[l];
-        dx[k] = add ? dx[k] + value : value;
+        const float value = (load(dy[k]) * g.a[l] + (load(x[k]) - g.mean[l]) * g.b[l]) + g.c[l];
+        store(dx[k], add ? load(dx[k]) + value : value);
     };
     for (std::int64_t row = 0; row < w.rows; ++row) {
         const std::int64_t at = row * w.rowStride;
-        if (w.lanes == 1)
+        if (w.plane())
             for (std::int64_t i = 0; i < w.count; ++i)
                 put(at + i, 0);
         else if (w.lanes == kLanes)
@@ -229,7 +320,20 @@ void writeInputGradient(const float* __restrict x, const float* __restrict dy, f
     }
 }
 
+TRAINYARD_MULTIVERSION
+void writeInputGradient(const float* __restrict x, const float* __restrict dy, float* __restrict dx,
+                        const Walk& w, const InputGradient& g, bool add) {
+    writeInputGradientLoop(x, dy, dx, w, g, add);
+}
+
+TRAINYARD_MULTIVERSION
+void writeInputGradient(const Bf16* __restrict x, const Bf16* __restrict dy, Bf16* __restrict dx,
+                        const Walk& w, const InputGradient& g, bool add) {
+    writeInputGradientLoop(x, dy, dx, w, g, add);
+}
+
 /// What forward and backward share: how channels lie, and where their numbers are.
+template <class T>
 class BatchNorm : public Kernel {
 public:
     explicit BatchNorm(const KernelRequest& request)
@@ -237,14 +341,18 @@ public:
           m_epsilon(std::get<graph::NormAttributes>(request.attributes).epsilon),
           m_channels(request.inputs[0].shape[0]),
           m_plane(elementCount(request.inputs[0].shape) / m_channels),
-          m_x(dataOf<float>(request.inputs[0])), m_mean(static_cast<float*>(request.saved)),
+          m_x(dataOf<T>(request.inputs[0])), m_mean(static_cast<float*>(request.saved)),
           m_inverse(m_mean ? m_mean + m_channels : nullptr) {
-        const bool blocked = request.inputs[0].layout == Layout::Blocked16;
-        const bool columns = !blocked && m_plane == 1;
+        const Layout layout = request.inputs[0].layout;
+        const bool blocked = layout == Layout::Blocked16;
+        const bool columns =
+            layout == Layout::ChannelsLast || (layout == Layout::Plain && m_plane == 1);
         m_walk = {.rows = request.rows,
                   .rowStride = storedElements(request.inputs[0], 1),
                   .count = m_plane,
-                  .step = blocked ? kLanes : 1,
+                  .step = blocked   ? kLanes
+                          : columns ? m_channels
+                                    : 1,
                   .lanes = blocked || columns ? kLanes : 1};
         m_groups = (m_channels + m_walk.lanes - 1) / m_walk.lanes;
     }
@@ -258,7 +366,7 @@ protected:
     /// The last group of a table may have fewer columns; a blocked picture is padded with zeros.
     Walk walkOf(std::int64_t group) const {
         Walk walk = m_walk;
-        if (!planar() && m_request.inputs[0].layout == Layout::Plain)
+        if (!planar() && m_request.inputs[0].layout != Layout::Blocked16)
             walk.lanes = std::min(kLanes, m_channels - group * kLanes);
         return walk;
     }
@@ -289,16 +397,17 @@ protected:
     KernelRequest m_request;
     double m_epsilon;
     std::int64_t m_channels, m_plane;
-    const float* m_x;
+    const T* m_x;
     float* m_mean;
     float* m_inverse;
     Walk m_walk{};
     std::int64_t m_groups = 0;
 };
 
-class BatchNormForward : public BatchNorm {
+template <class T>
+class BatchNormForward : public BatchNorm<T> {
 public:
-    using BatchNorm::BatchNorm;
+    using BatchNorm<T>::BatchNorm;
 
     void run(const StepContext&) override {
         const bool training = m_request.direction == Direction::Forward;
@@ -315,16 +424,35 @@ public:
     }
 
 private:
+    using Base = BatchNorm<T>;
+    using Base::channelsOf;
+    using Base::firstElement;
+    using Base::forEachGroup;
+    using Base::lanesOf;
+    using Base::localCount;
+    using Base::m_channels;
+    using Base::m_epsilon;
+    using Base::m_inverse;
+    using Base::m_mean;
+    using Base::m_request;
+    using Base::m_walk;
+    using Base::m_x;
+    using Base::planar;
+    using Base::walkOf;
+
     void collect(std::int64_t group) {
         const Walk walk = walkOf(group);
-        const float* x = m_x + firstElement(group);
+        const T* x = m_x + firstElement(group);
         Lanes pivot{};
-        std::copy_n(x, planar() ? 1 : channelsOf(group), pivot.begin());
+        std::transform(x, x + (planar() ? 1 : channelsOf(group)), pivot.begin(),
+                       [](T value) { return load(value); });
         Sums a{}, b{};
         if (planar())
             addPlaneMoments(x, walk, pivot[0], a[0], b[0]);
+        else if (walk.lanes == kLanes)
+            addWideMoments(x, walk, pivot, a, b);
         else
-            (walk.lanes == kLanes ? addWideMoments : addMoments)(x, walk, pivot, a, b);
+            addMoments(x, walk, pivot, a, b);
         const double n = localCount();
         for (std::int64_t i = 0; i < channelsOf(group); ++i) {
             const auto l = static_cast<std::size_t>(i);
@@ -365,9 +493,8 @@ private:
             scale[l] = weight[channel] * inverse;
             shift[l] = bias[channel];
         }
-        normalize(m_x + firstElement(group),
-                  dataOf<float>(m_request.outputs[0]) + firstElement(group), walkOf(group), mean,
-                  scale, shift);
+        normalize(m_x + firstElement(group), dataOf<T>(m_request.outputs[0]) + firstElement(group),
+                  walkOf(group), mean, scale, shift);
     }
 
     float runningInverse(std::int64_t channel) const {
@@ -377,10 +504,11 @@ private:
     }
 };
 
-class BatchNormBackward : public BatchNorm {
+template <class T>
+class BatchNormBackward : public BatchNorm<T> {
 public:
     explicit BatchNormBackward(const KernelRequest& request)
-        : BatchNorm(request), m_dy(dataOf<float>(request.outputGradients[0])) {}
+        : BatchNorm<T>(request), m_dy(dataOf<T>(request.outputGradients[0])) {}
 
     void run(const StepContext& context) override {
         if (m_request.phase == plan::Phase::Collect)
@@ -401,15 +529,32 @@ public:
     }
 
 private:
+    using Base = BatchNorm<T>;
+    using Base::channelsOf;
+    using Base::firstElement;
+    using Base::forEachGroup;
+    using Base::lanesOf;
+    using Base::localCount;
+    using Base::m_channels;
+    using Base::m_epsilon;
+    using Base::m_inverse;
+    using Base::m_mean;
+    using Base::m_request;
+    using Base::m_walk;
+    using Base::m_x;
+    using Base::planar;
+    using Base::walkOf;
+
     /// Sums of this rank's rows; those are its gradients of weight and bias.
     void collect(std::int64_t group, Sums& a, Sums& b) {
         const std::int64_t at = firstElement(group);
         const Lanes mean = lanesOf(m_mean, group), inverse = lanesOf(m_inverse, group);
         if (planar())
             addPlaneGradients(m_x + at, m_dy + at, walkOf(group), mean[0], inverse[0], a[0], b[0]);
+        else if (walkOf(group).lanes == kLanes)
+            addWideGradients(m_x + at, m_dy + at, walkOf(group), mean, inverse, a, b);
         else
-            (walkOf(group).lanes == kLanes ? addWideGradients : addGradients)(
-                m_x + at, m_dy + at, walkOf(group), mean, inverse, a, b);
+            addGradients(m_x + at, m_dy + at, walkOf(group), mean, inverse, a, b);
         for (std::int64_t i = 0; i < channelsOf(group); ++i) {
             const auto l = static_cast<std::size_t>(i);
             const std::int64_t channel = group * m_walk.lanes + i;
@@ -443,7 +588,7 @@ private:
             g.c[l] = static_cast<float>(-scale * a[l] / n);
         }
         const std::int64_t at = firstElement(group);
-        writeInputGradient(m_x + at, m_dy + at, dataOf<float>(m_request.inputGradients[0]) + at,
+        writeInputGradient(m_x + at, m_dy + at, dataOf<T>(m_request.inputGradients[0]) + at,
                            walkOf(group), g, addsToInputGradient(m_request));
     }
 
@@ -469,15 +614,20 @@ private:
                                                            : static_cast<float>(value);
     }
 
-    const float* m_dy;
+    const T* m_dy;
 };
+
+template <class T>
+std::unique_ptr<Kernel> make(const KernelRequest& request) {
+    if (request.direction == Direction::Backward)
+        return std::make_unique<BatchNormBackward<T>>(request);
+    return std::make_unique<BatchNormForward<T>>(request);
+}
 
 } // namespace
 
 std::unique_ptr<Kernel> makeBatchNorm(const KernelRequest& request) {
-    if (request.direction == Direction::Backward)
-        return std::make_unique<BatchNormBackward>(request);
-    return std::make_unique<BatchNormForward>(request);
+    return request.type == DType::Bf16 ? make<Bf16>(request) : make<float>(request);
 }
 
 } // namespace trainyard::engine::cpu

@@ -3,6 +3,7 @@
 #include "engine/backend/cpu/context.h"
 
 #include "engine/backend/kernel_request.h"
+#include "engine/base/bfloat16.h"
 #include "engine/base/check.h"
 
 #include <omp.h>
@@ -43,10 +44,17 @@ private:
         const std::int64_t count = storedElements(operand, rows);
         Workspace& memory = *m_memory.emplace_back(std::make_unique<Workspace>());
         memory.reserve(static_cast<std::size_t>(count) * sizeof(float));
-        auto* values = reinterpret_cast<float*>(memory.data());
+        operand.data = memory.data();
+        // Where values are bf16 all memory is filled with such: two of them make a number in fp32.
+        const auto number = [](std::int64_t i) {
+            return static_cast<float>(i % 61 - 30) * 0.01F;
+        };
         for (std::int64_t i = 0; i < count; ++i)
-            values[i] = static_cast<float>(i % 61 - 30) * 0.01F;
-        operand.data = values;
+            if (m_request.type == DType::Bf16)
+                dataOf<Bf16>(operand)[2 * i] = dataOf<Bf16>(operand)[2 * i + 1] =
+                    narrowed(number(i));
+            else
+                dataOf<float>(operand)[i] = number(i);
     }
 
     KernelRequest m_request;

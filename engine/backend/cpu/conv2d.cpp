@@ -33,6 +33,7 @@ struct Geometry {
     std::int64_t outChannels, kernelHeight, kernelWidth;
     Layout inputLayout, outputLayout;
     bool bias;
+    memory::data_type type; ///< of pictures and of the weights that are read
 
     explicit Geometry(const KernelRequest& r) {
         const auto& a = std::get<Conv2dAttributes>(r.attributes);
@@ -54,16 +55,27 @@ struct Geometry {
         inputLayout = r.inputs[0].layout;
         outputLayout = r.outputs[0].layout;
         bias = a.bias;
+        type = r.type == DType::Bf16 ? memory::data_type::bf16 : kFloat;
     }
 
-    static memory::desc picture(const memory::dims& dims, Layout layout) {
-        return {dims, kFloat,
-                layout == Layout::Plain ? memory::format_tag::nchw : memory::format_tag::nChw16c};
+    memory::desc picture(const memory::dims& dims, Layout layout) const {
+        switch (layout) {
+        case Layout::Plain:
+            return {dims, type, memory::format_tag::nchw};
+        case Layout::Blocked16:
+            return {dims, type, memory::format_tag::nChw16c};
+        case Layout::ChannelsLast:
+            break;
+        }
+        return {dims, type, memory::format_tag::nhwc};
     }
     memory::desc inputDesc() const { return picture(input, inputLayout); }
     memory::desc outputDesc() const { return picture(output, outputLayout); }
-    memory::desc plainWeights() const {
-        return {weights, kFloat,
+    /// As they lie in the arena: those that are read, and their gradient in fp32.
+    memory::desc plainWeights() const { return plainWeights(type); }
+    memory::desc plainGradient() const { return plainWeights(kFloat); }
+    memory::desc plainWeights(memory::data_type of) const {
+        return {weights, of,
                 weights.size() == 5 ? memory::format_tag::goihw : memory::format_tag::oihw};
     }
     memory::desc biasDesc() const { return {{outChannels}, kFloat, memory::format_tag::a}; }
@@ -72,13 +84,14 @@ struct Geometry {
 /// The descriptions a primitive is asked for with.
 struct Wanted {
     algorithm how;
-    memory::desc input, weights, output;
+    memory::desc input, weights, weightGradient, output;
     std::string name;
 
     Wanted(const Geometry& g, algorithm algorithm, Pictures pictures) : how(algorithm) {
         const auto any = memory::format_tag::any;
         name = algorithm == algorithm::convolution_direct ? "direct" : "auto";
-        weights = memory::desc(g.weights, kFloat, any);
+        weights = memory::desc(g.weights, g.type, any);
+        weightGradient = memory::desc(g.weights, kFloat, any);
         switch (pictures) {
         case Pictures::AsTheyLie:
             input = g.inputDesc();
@@ -86,13 +99,13 @@ struct Wanted {
             break;
         case Pictures::Best:
             name += " best layout";
-            input = memory::desc(g.input, kFloat, any);
-            output = memory::desc(g.output, kFloat, any);
+            input = memory::desc(g.input, g.type, any);
+            output = memory::desc(g.output, g.type, any);
             break;
         case Pictures::Plain:
             name += " plain";
-            input = Geometry::picture(g.input, Layout::Plain);
-            output = Geometry::picture(g.output, Layout::Plain);
+            input = g.picture(g.input, Layout::Plain);
+            output = g.picture(g.output, Layout::Plain);
             break;
         }
     }
@@ -191,7 +204,7 @@ Form parameterGradientForm(const KernelRequest& r, const Geometry& g, const Want
     const Place x = readable(form, g.inputDesc(), Place::fixed(r.inputs[0].data), pd.src_desc());
     const Place dy =
         readable(form, g.outputDesc(), Place::fixed(r.outputGradients[0].data), pd.diff_dst_desc());
-    const Destination weights(form, g.plainWeights(), wantedGradient(r, 0), pd.diff_weights_desc(),
+    const Destination weights(form, g.plainGradient(), wantedGradient(r, 0), pd.diff_weights_desc(),
                               addsToParameterGradient(r, 0));
     std::vector<Argument> arguments = {
         {DNNL_ARG_SRC, pd.src_desc(), x},
@@ -252,10 +265,10 @@ Candidate makeCandidate(Part part, const KernelRequest& r, const Geometry& g, co
     }
     const auto operation =
         g.bias
-            ? dnnl::convolution_backward_weights::desc(w.how, w.input, w.weights, g.biasDesc(),
-                                                       w.output, g.strides, g.dilation, g.padding,
-                                                       g.padding)
-            : dnnl::convolution_backward_weights::desc(w.how, w.input, w.weights, w.output,
+            ? dnnl::convolution_backward_weights::desc(w.how, w.input, w.weightGradient,
+                                                       g.biasDesc(), w.output, g.strides,
+                                                       g.dilation, g.padding, g.padding)
+            : dnnl::convolution_backward_weights::desc(w.how, w.input, w.weightGradient, w.output,
                                                        g.strides, g.dilation, g.padding, g.padding);
     const dnnl::convolution_backward_weights::primitive_desc pd(operation, attributes(), engine,
                                                                 hint);
@@ -290,7 +303,7 @@ std::vector<Form> formsOf(Part part, const KernelRequest& r, const dnnl::engine&
 std::string keyOf(Part part, const KernelRequest& r) {
     const Geometry g(r);
     const auto layout = [](Layout l) {
-        return l == Layout::Plain ? "plain" : "blocked";
+        return l == Layout::Plain ? "plain" : l == Layout::Blocked16 ? "blocked" : "last";
     };
     std::ostringstream out;
     out << nameOf(part) << " " << g.input[0] << "x" << g.input[1] << "x" << g.input[2] << "x"
@@ -304,6 +317,8 @@ std::string keyOf(Part part, const KernelRequest& r) {
         out << " groups " << g.weights[0];
     if (g.bias)
         out << " with bias";
+    if (g.type != kFloat)
+        out << " bf16";
     if (part == Part::InputGradient ? addsToInputGradient(r) : addsToParameterGradient(r, 0))
         out << " added";
     return out.str();

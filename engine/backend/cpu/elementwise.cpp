@@ -43,10 +43,41 @@ void reluGradientAddedRange(const float* y, const float* dy, float* dx, std::int
         dx[i] += y[i] <= 0 ? 0.0F : dy[i];
 }
 
+// The same on the bits of bf16, which vectorise where a comparison of numbers would not: zero and
+// what has the sign, but no NaN, becomes zero.
+[[gnu::always_inline]] inline bool staysAsItIs(Bf16 value) {
+    return (static_cast<std::uint16_t>(value.bits - 1) < 0x7fff) | (value.bits > 0xff80);
+}
+
+TRAINYARD_MULTIVERSION
+void reluRange(const Bf16* x, Bf16* y, std::int64_t count) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i)
+        y[i].bits = staysAsItIs(x[i]) ? x[i].bits : std::uint16_t{0};
+}
+
+TRAINYARD_MULTIVERSION
+void reluGradientRange(const Bf16* y, const Bf16* dy, Bf16* dx, std::int64_t count) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i) {
+        const std::uint16_t bits =
+            dy[i].bits; // read in any case: a masked read would not vectorise
+        dx[i].bits = staysAsItIs(y[i]) ? bits : std::uint16_t{0};
+    }
+}
+
+TRAINYARD_MULTIVERSION
+void reluGradientAddedRange(const Bf16* y, const Bf16* dy, Bf16* dx, std::int64_t count) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i)
+        dx[i] = narrowed(widened(dx[i]) + (widened(y[i]) <= 0 ? 0.0F : widened(dy[i])));
+}
+
+template <class T>
 class ReluForward : public Kernel {
 public:
     explicit ReluForward(const KernelRequest& request)
-        : m_x(dataOf<float>(request.inputs[0])), m_y(dataOf<float>(request.outputs[0])),
+        : m_x(dataOf<T>(request.inputs[0])), m_y(dataOf<T>(request.outputs[0])),
           m_count(storedElements(request.inputs[0], request.rows)) {}
 
     void run(const StepContext&) override {
@@ -56,29 +87,32 @@ public:
     }
 
 private:
-    const float* m_x;
-    float* m_y;
+    const T* m_x;
+    T* m_y;
     std::int64_t m_count;
 };
 
+template <class T>
 class ReluBackward : public Kernel {
 public:
     explicit ReluBackward(const KernelRequest& request)
-        : m_y(dataOf<float>(request.outputs[0])), m_dy(dataOf<float>(request.outputGradients[0])),
-          m_dx(dataOf<float>(request.inputGradients[0])), m_add(addsToInputGradient(request)),
+        : m_y(dataOf<T>(request.outputs[0])), m_dy(dataOf<T>(request.outputGradients[0])),
+          m_dx(dataOf<T>(request.inputGradients[0])), m_add(addsToInputGradient(request)),
           m_count(storedElements(request.inputs[0], request.rows)) {}
 
     void run(const StepContext&) override {
-        const auto range = m_add ? reluGradientAddedRange : reluGradientRange;
         parallelFor(m_count, kGrain, kLine, [&](std::int64_t first, std::int64_t last) {
-            range(m_y + first, m_dy + first, m_dx + first, last - first);
+            if (m_add)
+                reluGradientAddedRange(m_y + first, m_dy + first, m_dx + first, last - first);
+            else
+                reluGradientRange(m_y + first, m_dy + first, m_dx + first, last - first);
         });
     }
 
 private:
-    const float* m_y;
-    const float* m_dy;
-    float* m_dx;
+    const T* m_y;
+    const T* m_dy;
+    T* m_dx;
     bool m_add;
     std::int64_t m_count;
 };
@@ -120,6 +154,38 @@ std::unique_ptr<Kernel> makeMove(const KernelRequest& request) {
     return std::make_unique<Move>(request.outputGradients[0], request.inputGradients[0],
                                   request.inputs[0].shape, request.rows,
                                   addsToInputGradient(request));
+}
+
+/// In bf16, from one layout into the same.
+class HalfCopy : public Kernel {
+public:
+    HalfCopy(const Operand& from, const Operand& to, std::int64_t rows, bool add)
+        : m_from(dataOf<Bf16>(from)), m_to(dataOf<Bf16>(to)), m_add(add),
+          m_stored(storedElements(from, rows)) {
+        TRAINYARD_CHECK(from.layout == to.layout);
+    }
+    void run(const StepContext&) override { copy(m_from, m_to, m_stored, m_add); }
+
+private:
+    const Bf16* m_from;
+    Bf16* m_to;
+    bool m_add;
+    std::int64_t m_stored;
+};
+
+std::unique_ptr<Kernel> makeHalfMove(const KernelRequest& request) {
+    if (request.direction != Direction::Backward)
+        return std::make_unique<HalfCopy>(request.inputs[0], request.outputs[0], request.rows,
+                                          false);
+    return std::make_unique<HalfCopy>(request.outputGradients[0], request.inputGradients[0],
+                                      request.rows, addsToInputGradient(request));
+}
+
+template <class T>
+std::unique_ptr<Kernel> makeReluOf(const KernelRequest& request) {
+    if (request.direction == Direction::Backward)
+        return std::make_unique<ReluBackward<T>>(request);
+    return std::make_unique<ReluForward<T>>(request);
 }
 
 /// Groups drawn and applied at once.
@@ -288,18 +354,16 @@ public:
 } // namespace
 
 std::unique_ptr<Kernel> makeRelu(const KernelRequest& request) {
-    if (request.direction == Direction::Backward)
-        return std::make_unique<ReluBackward>(request);
-    return std::make_unique<ReluForward>(request);
+    return request.type == DType::Bf16 ? makeReluOf<Bf16>(request) : makeReluOf<float>(request);
 }
 
 std::unique_ptr<Kernel> makeReshape(const KernelRequest& request) {
-    return makeMove(request);
+    return request.type == DType::Bf16 ? makeHalfMove(request) : makeMove(request);
 }
 
 std::unique_ptr<Kernel> makeDropout(const KernelRequest& request) {
     if (request.direction == Direction::Inference)
-        return makeMove(request);
+        return makeReshape(request);
     return std::make_unique<Dropout>(request);
 }
 

@@ -22,6 +22,28 @@ void addRange(const float* __restrict from, float* __restrict to, std::int64_t c
         to[i] += from[i];
 }
 
+TRAINYARD_MULTIVERSION
+void addRange(const Bf16* __restrict from, float* __restrict to, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i)
+        to[i] += widened(from[i]);
+}
+
+/// y = x + position
+TRAINYARD_MULTIVERSION
+void addPosition(const Bf16* x, const float* position, Bf16* y, std::int64_t count) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i)
+        y[i] = narrowed(widened(x[i]) + position[i]);
+}
+
+TRAINYARD_MULTIVERSION
+void addPosition(const float* x, const float* position, float* y, std::int64_t count) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < count; ++i)
+        y[i] = x[i] + position[i];
+}
+
+template <class T>
 class Embedding : public Kernel {
 public:
     explicit Embedding(const KernelRequest& request)
@@ -35,8 +57,8 @@ public:
             addGradients();
             return;
         }
-        const float* weight = dataOf<float>(m_request.parameters[0]);
-        float* y = dataOf<float>(m_request.outputs[0]);
+        const T* weight = dataOf<T>(m_request.parameters[0]);
+        T* y = dataOf<T>(m_request.outputs[0]);
         const std::int64_t width = m_attributes.features;
         for (std::int64_t i = 0; i < m_count; ++i) {
             const std::int64_t index = m_indices[i];
@@ -52,7 +74,7 @@ private:
         if (!wantsParameterGradient(m_request, 0))
             return;
         float* gradient = dataOf<float>(m_request.parameterGradients[0]);
-        const float* dy = dataOf<float>(m_request.outputGradients[0]);
+        const T* dy = dataOf<T>(m_request.outputGradients[0]);
         const std::int64_t width = m_attributes.features;
         if (!addsToParameterGradient(m_request, 0))
             std::fill_n(gradient, m_attributes.vocabulary * width, 0.0F);
@@ -70,6 +92,7 @@ private:
     std::int64_t m_count;
 };
 
+template <class T>
 class PositionEmbedding : public Kernel {
 public:
     explicit PositionEmbedding(const KernelRequest& request)
@@ -84,22 +107,25 @@ public:
 
 private:
     void addPositions() {
-        const float* x = dataOf<float>(m_request.inputs[0]);
-        float* y = dataOf<float>(m_request.outputs[0]);
-        if (x != y)
-            copy(x, y, m_request.rows * m_elements, false);
-        for (std::int64_t row = 0; row < m_request.rows; ++row)
-            addRange(dataOf<float>(m_request.parameters[0]), y + row * m_elements, m_elements);
+        const T* x = dataOf<T>(m_request.inputs[0]);
+        T* y = dataOf<T>(m_request.outputs[0]);
+        parallelFor(m_request.rows, m_request.rows * m_elements < kGrain ? m_request.rows + 1 : 0,
+                    1, [&](std::int64_t first, std::int64_t last) {
+                        for (std::int64_t row = first; row < last; ++row)
+                            addPosition(x + row * m_elements,
+                                        dataOf<float>(m_request.parameters[0]),
+                                        y + row * m_elements, m_elements);
+                    });
     }
 
     void writeGradients() {
-        const float* dy = dataOf<float>(m_request.outputGradients[0]);
+        const T* dy = dataOf<T>(m_request.outputGradients[0]);
         if (wantsParameterGradient(m_request, 0))
             sumOfRows(dy, m_request.rows, m_elements,
                       dataOf<float>(m_request.parameterGradients[0]),
                       addsToParameterGradient(m_request, 0));
         if (wantsInputGradient(m_request))
-            copy(dy, dataOf<float>(m_request.inputGradients[0]), m_request.rows * m_elements,
+            copy(dy, dataOf<T>(m_request.inputGradients[0]), m_request.rows * m_elements,
                  addsToInputGradient(m_request));
     }
 
@@ -110,11 +136,15 @@ private:
 } // namespace
 
 std::unique_ptr<Kernel> makeEmbedding(const KernelRequest& request) {
-    return std::make_unique<Embedding>(request);
+    if (request.type == DType::Bf16)
+        return std::make_unique<Embedding<Bf16>>(request);
+    return std::make_unique<Embedding<float>>(request);
 }
 
 std::unique_ptr<Kernel> makePositionEmbedding(const KernelRequest& request) {
-    return std::make_unique<PositionEmbedding>(request);
+    if (request.type == DType::Bf16)
+        return std::make_unique<PositionEmbedding<Bf16>>(request);
+    return std::make_unique<PositionEmbedding<float>>(request);
 }
 
 } // namespace trainyard::engine::cpu

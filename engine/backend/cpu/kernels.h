@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The kernels of the CPU backend, fp32. Requests have passed checkRequest() and have rows, except
-// for the two makers that say so. Kernels keep a reference to the context.
+// The kernels of the CPU backend, in fp32 and, where they ask for the type, in bf16. Requests have
+// passed checkRequest() and have rows, except for the two makers that say so. Kernels keep a
+// reference to the context.
 #pragma once
 
 #include "engine/backend/cpu/context.h"
@@ -14,6 +15,10 @@ namespace trainyard::engine::cpu {
 std::unique_ptr<Kernel> makeLinear(const KernelRequest& request, Context& context);
 std::unique_ptr<Kernel> makeConv2d(const KernelRequest& request, Context& context);
 std::unique_ptr<Kernel> makeMaxPool(const KernelRequest& request);
+/// Channels last.
+std::unique_ptr<Kernel> makeHalfMaxPool(const KernelRequest& request);
+/// A reshape of pictures between the plain layout and channels last.
+std::unique_ptr<Kernel> makeHalfTurn(const KernelRequest& request);
 std::unique_ptr<Kernel> makeRelu(const KernelRequest& request);
 std::unique_ptr<Kernel> makeReshape(const KernelRequest& request);
 std::unique_ptr<Kernel> makeDropout(const KernelRequest& request);
@@ -23,6 +28,7 @@ std::unique_ptr<Kernel> makeRowNorm(const KernelRequest& request);
 std::unique_ptr<Kernel> makeEmbedding(const KernelRequest& request);
 std::unique_ptr<Kernel> makePositionEmbedding(const KernelRequest& request);
 std::unique_ptr<Kernel> makeAttention(const KernelRequest& request, Context& context);
+std::unique_ptr<Kernel> makeHalfAttention(const KernelRequest& request, Context& context);
 /// gelu, silu, tanh, sigmoid.
 std::unique_ptr<Kernel> makeActivation(const KernelRequest& request);
 /// All inputs lie in the output's layout.

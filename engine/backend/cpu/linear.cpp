@@ -16,6 +16,7 @@ namespace {
 
 using dnnl::memory;
 constexpr auto kFloat = memory::data_type::f32;
+constexpr auto kHalf = memory::data_type::bf16;
 
 /// C {m, n} = A {m, k} B {k, n}; each lies row-major, or transposed (column-major).
 struct Product {
@@ -25,26 +26,29 @@ struct Product {
     bool aTransposed, bTransposed;
     bool accumulate = false; ///< C += A B
     float* bias = nullptr;   ///< {n}, added to every row of C
+    memory::data_type factors = kFloat, result = kFloat;
 
-    memory::desc desc(std::int64_t rows, std::int64_t columns, bool transposed) const {
+    static memory::desc desc(std::int64_t rows, std::int64_t columns, memory::data_type type,
+                             bool transposed) {
         return {
-            {rows, columns}, kFloat, transposed ? memory::format_tag::ba : memory::format_tag::ab};
+            {rows, columns}, type, transposed ? memory::format_tag::ba : memory::format_tag::ab};
     }
-    memory::desc aDesc() const { return desc(m, k, aTransposed); }
-    memory::desc bDesc() const { return desc(k, n, bTransposed); }
-    memory::desc cDesc() const { return desc(m, n, false); }
-    memory::desc biasDesc() const { return desc(1, n, false); }
+    memory::desc aDesc() const { return desc(m, k, factors, aTransposed); }
+    memory::desc bDesc() const { return desc(k, n, factors, bTransposed); }
+    memory::desc cDesc() const { return desc(m, n, result, false); }
+    memory::desc biasDesc() const { return desc(1, n, kFloat, false); }
 
     std::string key() const {
         return name + " " + std::to_string(m) + "x" + std::to_string(k) + "x" + std::to_string(n) +
-               (accumulate ? " added" : "") + (bias ? " with bias" : "");
+               (accumulate ? " added" : "") + (bias ? " with bias" : "") +
+               (factors == kHalf ? " bf16" : "");
     }
 };
 
 Form matmulForm(const Product& p, const dnnl::engine& engine, bool packed) {
     Form form(packed ? "matmul packed" : "matmul", engine);
     const memory::desc b =
-        packed ? memory::desc({p.k, p.n}, kFloat, memory::format_tag::any) : p.bDesc();
+        packed ? memory::desc({p.k, p.n}, p.factors, memory::format_tag::any) : p.bDesc();
     const dnnl::matmul::desc operation =
         p.bias ? dnnl::matmul::desc(p.aDesc(), b, p.biasDesc(), p.cDesc())
                : dnnl::matmul::desc(p.aDesc(), b, p.cDesc());
@@ -76,12 +80,45 @@ Form blasForm(const Product& p, const dnnl::engine& engine) {
     return form;
 }
 
+/// A' {m, k} and B {k, n} row-major as gradient and input of an inner product of k rows: what
+/// oneDNN has for weight gradients in bf16, where a transposed factor of a matmul is slow.
+Form innerProductForm(const Product& p, const dnnl::engine& engine) {
+    using dnnl::inner_product_backward_weights;
+    using dnnl::inner_product_forward;
+    Form form("inner product", engine);
+    const memory::desc x({p.k, p.n}, p.factors, memory::format_tag::ab);
+    const memory::desc dy({p.k, p.m}, p.factors, memory::format_tag::ab);
+    const memory::desc weights({p.m, p.n}, p.factors, memory::format_tag::any);
+    const memory::desc gradient({p.m, p.n}, p.result, memory::format_tag::any);
+    const inner_product_forward::primitive_desc hint(
+        {dnnl::prop_kind::forward_training, x, weights, dy}, attributes(), engine);
+    const inner_product_backward_weights::primitive_desc product({x, gradient, dy}, attributes(),
+                                                                 engine, hint);
+    const memory::desc made = product.diff_weights_desc();
+    const bool direct = made == p.cDesc() && !p.accumulate;
+    const Place place = direct ? Place::fixed(p.c.data) : form.reserve(made.get_size());
+    form.add(inner_product_backward_weights(product), product.scratchpad_desc(),
+             {{DNNL_ARG_SRC, x, Place::fixed(p.b.data)},
+              {DNNL_ARG_DIFF_DST, dy, Place::fixed(p.a.data)},
+              {DNNL_ARG_DIFF_WEIGHTS, made, place}});
+    if (!direct)
+        form.addReorder(made, place, p.cDesc(), Place::fixed(p.c.data), p.accumulate);
+    return form;
+}
+
 std::vector<Form> formsOf(const Product& product, const dnnl::engine& engine) {
     std::vector<Form> forms;
     forms.push_back(matmulForm(product, engine, false));
     forms.push_back(matmulForm(product, engine, true));
-    forms.push_back(blasForm(product, engine));
+    if (product.factors == kFloat)
+        forms.push_back(blasForm(product, engine));
+    else if (product.aTransposed && !product.bTransposed)
+        forms.push_back(innerProductForm(product, engine));
     return forms;
+}
+
+memory::data_type typeOf(const KernelRequest& request) {
+    return request.type == DType::Bf16 ? kHalf : kFloat;
 }
 
 const graph::LinearAttributes& attributesOf(const KernelRequest& request) {
@@ -99,7 +136,9 @@ Product forwardProduct(const KernelRequest& r) {
             .c = r.outputs[0],
             .aTransposed = false,
             .bTransposed = true,
-            .bias = a.bias ? dataOf<float>(r.parameters[1]) : nullptr};
+            .bias = a.bias ? dataOf<float>(r.parameters[1]) : nullptr,
+            .factors = typeOf(r),
+            .result = typeOf(r)};
 }
 
 Product inputGradientProduct(const KernelRequest& r) {
@@ -113,7 +152,9 @@ Product inputGradientProduct(const KernelRequest& r) {
             .c = r.inputGradients[0],
             .aTransposed = false,
             .bTransposed = false,
-            .accumulate = addsToInputGradient(r)};
+            .accumulate = addsToInputGradient(r),
+            .factors = typeOf(r),
+            .result = typeOf(r)};
 }
 
 Product weightGradientProduct(const KernelRequest& r) {
@@ -127,7 +168,8 @@ Product weightGradientProduct(const KernelRequest& r) {
             .c = r.parameterGradients[0],
             .aTransposed = true,
             .bTransposed = false,
-            .accumulate = addsToParameterGradient(r, 0)};
+            .accumulate = addsToParameterGradient(r, 0),
+            .factors = typeOf(r)};
 }
 
 using MakeProduct = Product (*)(const KernelRequest&);
@@ -140,11 +182,17 @@ std::unique_ptr<Form> pickProduct(Context& context, const KernelRequest& request
 
 std::unique_ptr<Form> biasGradient(const KernelRequest& request, const dnnl::engine& engine) {
     auto form = std::make_unique<Form>("bias gradient", engine);
-    const float* dy = dataOf<float>(request.outputGradients[0]);
+    const Operand dy = request.outputGradients[0];
     float* gradient = dataOf<float>(request.parameterGradients[1]);
     const std::int64_t columns = attributesOf(request).outFeatures;
-    form->add([=, rows = featureRows(request), add = addsToParameterGradient(request, 1)](
-                  std::byte*) { sumOfRows(dy, rows, columns, gradient, add); });
+    const bool half = request.type == DType::Bf16;
+    form->add(
+        [=, rows = featureRows(request), add = addsToParameterGradient(request, 1)](std::byte*) {
+            if (half)
+                sumOfRows(dataOf<Bf16>(dy), rows, columns, gradient, add);
+            else
+                sumOfRows(dataOf<float>(dy), rows, columns, gradient, add);
+        });
     return form;
 }
 

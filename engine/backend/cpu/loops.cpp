@@ -20,13 +20,56 @@ void addRange(const float* __restrict from, float* __restrict to, std::int64_t c
         to[i] += from[i];
 }
 
-/// Adds columns [first, last) of all rows to sum.
 TRAINYARD_MULTIVERSION
-void addColumns(const float* __restrict matrix, std::int64_t rows, std::int64_t columns,
-                std::int64_t first, std::int64_t last, float* __restrict sum) {
-    for (std::int64_t row = 0; row < rows; ++row)
-        for (std::int64_t i = first; i < last; ++i)
-            sum[i] += matrix[row * columns + i];
+void addRange(const Bf16* __restrict from, Bf16* __restrict to, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i)
+        to[i] = narrowed(widened(to[i]) + widened(from[i]));
+}
+
+struct Columns {
+    std::int64_t rows, width; ///< of the matrix
+    std::int64_t first, last; ///< columns to add up
+};
+
+template <class T>
+[[gnu::always_inline]] inline void columnsLoop(const T* __restrict matrix, const Columns& c,
+                                               float* __restrict sum) {
+    for (std::int64_t row = 0; row < c.rows; ++row)
+        for (std::int64_t i = c.first; i < c.last; ++i)
+            sum[i] += load(matrix[row * c.width + i]);
+}
+
+TRAINYARD_MULTIVERSION
+void addColumns(const float* matrix, const Columns& c, float* sum) {
+    columnsLoop(matrix, c, sum);
+}
+
+TRAINYARD_MULTIVERSION
+void addColumns(const Bf16* matrix, const Columns& c, float* sum) {
+    columnsLoop(matrix, c, sum);
+}
+
+template <class T>
+void copyAny(const T* from, T* to, std::int64_t count, bool add) {
+    if (from == to && !add)
+        return;
+    parallelFor(count, kGrain, kLine, [&](std::int64_t first, std::int64_t last) {
+        if (add)
+            addRange(from + first, to + first, last - first);
+        else
+            std::memcpy(to + first, from + first,
+                        static_cast<std::size_t>(last - first) * sizeof(T));
+    });
+}
+
+template <class T>
+void sumAnyRows(const T* matrix, std::int64_t rows, std::int64_t columns, float* sum, bool add) {
+    if (!add)
+        std::fill_n(sum, columns, 0.0F);
+    parallelFor(columns, rows * columns < kGrain ? columns + 1 : 0, kLine,
+                [&](std::int64_t first, std::int64_t last) {
+                    addColumns(matrix, {rows, columns, first, last}, sum);
+                });
 }
 
 /// One block of one row: 16 planes side by side on one hand, interleaved on the other.
@@ -81,15 +124,11 @@ void forEachBlock(std::int64_t rows, const Shape& shape, const Function& f) {
 } // namespace
 
 void copy(const float* from, float* to, std::int64_t count, bool add) {
-    if (from == to && !add)
-        return;
-    parallelFor(count, kGrain, kLine, [&](std::int64_t first, std::int64_t last) {
-        if (add)
-            addRange(from + first, to + first, last - first);
-        else
-            std::memcpy(to + first, from + first,
-                        static_cast<std::size_t>(last - first) * sizeof(float));
-    });
+    copyAny(from, to, count, add);
+}
+
+void copy(const Bf16* from, Bf16* to, std::int64_t count, bool add) {
+    copyAny(from, to, count, add);
 }
 
 void addToRows(float* matrix, const float* row, std::int64_t rows, std::int64_t columns) {
@@ -101,12 +140,11 @@ void addToRows(float* matrix, const float* row, std::int64_t rows, std::int64_t 
 }
 
 void sumOfRows(const float* matrix, std::int64_t rows, std::int64_t columns, float* sum, bool add) {
-    if (!add)
-        std::fill_n(sum, columns, 0.0F);
-    parallelFor(columns, rows * columns < kGrain ? columns + 1 : 0, kLine,
-                [&](std::int64_t first, std::int64_t last) {
-                    addColumns(matrix, rows, columns, first, last, sum);
-                });
+    sumAnyRows(matrix, rows, columns, sum, add);
+}
+
+void sumOfRows(const Bf16* matrix, std::int64_t rows, std::int64_t columns, float* sum, bool add) {
+    sumAnyRows(matrix, rows, columns, sum, add);
 }
 
 void blockedToPlain(const float* blocked, float* plain, std::int64_t rows, const Shape& shape,

@@ -31,57 +31,95 @@ struct Moments {
 };
 
 /// Sums of x - pivot and of its squares.
-TRAINYARD_MULTIVERSION
-Moments momentsOf(const float* __restrict x, std::int64_t count, float pivot) {
+template <class T>
+[[gnu::always_inline]] inline Moments momentsOfLoop(const T* __restrict x, std::int64_t count,
+                                                    float pivot) {
     std::array<float, kLanes> sum{}, square{};
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
         for (std::size_t l = 0; l < kLanes; ++l) {
-            const float v = x[i + static_cast<std::int64_t>(l)] - pivot;
+            const float v = load(x[i + static_cast<std::int64_t>(l)]) - pivot;
             sum[l] += v;
             square[l] += v * v;
         }
     for (; i < count; ++i) {
         const auto l = static_cast<std::size_t>(i % kLanes);
-        sum[l] += x[i] - pivot;
-        square[l] += (x[i] - pivot) * (x[i] - pivot);
+        sum[l] += load(x[i]) - pivot;
+        square[l] += (load(x[i]) - pivot) * (load(x[i]) - pivot);
     }
     return {laneSum(sum), laneSum(square)};
 }
 
+TRAINYARD_MULTIVERSION
+Moments momentsOf(const float* __restrict x, std::int64_t count, float pivot) {
+    return momentsOfLoop(x, count, pivot);
+}
+
+TRAINYARD_MULTIVERSION
+Moments momentsOf(const Bf16* __restrict x, std::int64_t count, float pivot) {
+    return momentsOfLoop(x, count, pivot);
+}
+
 /// y = (x - mean) * inverse * weight + bias; bias null: none.
+template <class T>
+[[gnu::always_inline]] inline void
+normalizeRowLoop(const T* __restrict x, T* __restrict y, std::int64_t count, float mean,
+                 float inverse, const float* __restrict weight, const float* __restrict bias) {
+    if (bias)
+        for (std::int64_t i = 0; i < count; ++i)
+            store(y[i], (load(x[i]) - mean) * inverse * weight[i] + bias[i]);
+    else
+        for (std::int64_t i = 0; i < count; ++i)
+            store(y[i], (load(x[i]) - mean) * inverse * weight[i]);
+}
+
 TRAINYARD_MULTIVERSION
 void normalizeRow(const float* __restrict x, float* __restrict y, std::int64_t count, float mean,
                   float inverse, const float* __restrict weight, const float* __restrict bias) {
-    if (bias)
-        for (std::int64_t i = 0; i < count; ++i)
-            y[i] = (x[i] - mean) * inverse * weight[i] + bias[i];
-    else
-        for (std::int64_t i = 0; i < count; ++i)
-            y[i] = (x[i] - mean) * inverse * weight[i];
+    normalizeRowLoop(x, y, count, mean, inverse, weight, bias);
+}
+
+TRAINYARD_MULTIVERSION
+void normalizeRow(const Bf16* __restrict x, Bf16* __restrict y, std::int64_t count, float mean,
+                  float inverse, const float* __restrict weight, const float* __restrict bias) {
+    normalizeRowLoop(x, y, count, mean, inverse, weight, bias);
 }
 
 /// Sums of dy * weight and of dy * weight * x̂.
-TRAINYARD_MULTIVERSION
-Moments gradientMoments(const float* __restrict x, const float* __restrict dy,
-                        const float* __restrict weight, std::int64_t count, float mean,
-                        float inverse) {
+template <class T>
+[[gnu::always_inline]] inline Moments
+gradientMomentsLoop(const T* __restrict x, const T* __restrict dy, const float* __restrict weight,
+                    std::int64_t count, float mean, float inverse) {
     std::array<float, kLanes> sum{}, product{};
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
         for (std::size_t l = 0; l < kLanes; ++l) {
             const std::int64_t k = i + static_cast<std::int64_t>(l);
-            const float g = dy[k] * weight[k];
+            const float g = load(dy[k]) * weight[k];
             sum[l] += g;
-            product[l] += g * ((x[k] - mean) * inverse);
+            product[l] += g * ((load(x[k]) - mean) * inverse);
         }
     for (; i < count; ++i) {
         const auto l = static_cast<std::size_t>(i % kLanes);
-        const float g = dy[i] * weight[i];
+        const float g = load(dy[i]) * weight[i];
         sum[l] += g;
-        product[l] += g * ((x[i] - mean) * inverse);
+        product[l] += g * ((load(x[i]) - mean) * inverse);
     }
     return {laneSum(sum), laneSum(product)};
+}
+
+TRAINYARD_MULTIVERSION
+Moments gradientMoments(const float* __restrict x, const float* __restrict dy,
+                        const float* __restrict weight, std::int64_t count, float mean,
+                        float inverse) {
+    return gradientMomentsLoop(x, dy, weight, count, mean, inverse);
+}
+
+TRAINYARD_MULTIVERSION
+Moments gradientMoments(const Bf16* __restrict x, const Bf16* __restrict dy,
+                        const float* __restrict weight, std::int64_t count, float mean,
+                        float inverse) {
+    return gradientMomentsLoop(x, dy, weight, count, mean, inverse);
 }
 
 struct RowGradient {
@@ -91,14 +129,27 @@ struct RowGradient {
 };
 
 /// dx = inverse * (dy * weight - shift - x̂ * slope), or += it.
+template <class T>
+[[gnu::always_inline]] inline void writeRowLoop(const T* __restrict x, const T* __restrict dy,
+                                                const float* __restrict weight, T* __restrict dx,
+                                                std::int64_t count, RowGradient g, bool add) {
+    for (std::int64_t i = 0; i < count; ++i) {
+        const float hat = (load(x[i]) - g.mean) * g.inverse;
+        const float value = g.inverse * ((load(dy[i]) * weight[i] - g.shift) - hat * g.slope);
+        store(dx[i], add ? load(dx[i]) + value : value);
+    }
+}
+
 TRAINYARD_MULTIVERSION
 void writeRow(const float* __restrict x, const float* __restrict dy, const float* __restrict weight,
               float* __restrict dx, std::int64_t count, RowGradient g, bool add) {
-    for (std::int64_t i = 0; i < count; ++i) {
-        const float hat = (x[i] - g.mean) * g.inverse;
-        const float value = g.inverse * ((dy[i] * weight[i] - g.shift) - hat * g.slope);
-        dx[i] = add ? dx[i] + value : value;
-    }
+    writeRowLoop(x, dy, weight, dx, count, g, add);
+}
+
+TRAINYARD_MULTIVERSION
+void writeRow(const Bf16* __restrict x, const Bf16* __restrict dy, const float* __restrict weight,
+              Bf16* __restrict dx, std::int64_t count, RowGradient g, bool add) {
+    writeRowLoop(x, dy, weight, dx, count, g, add);
 }
 
 struct Columns {
@@ -107,29 +158,45 @@ struct Columns {
 };
 
 /// weightSum += sum of dy * x̂, biasSum += sum of dy, over rows in order; either may be null.
+template <class T>
+[[gnu::always_inline]] inline void
+addColumnGradientsLoop(const T* __restrict x, const T* __restrict dy, const Columns& c,
+                       const float* __restrict mean, const float* __restrict inverse,
+                       float* __restrict weightSum, float* __restrict biasSum) {
+    for (std::int64_t row = 0; row < c.rows; ++row) {
+        const T* xRow = x + row * c.width;
+        const T* dyRow = dy + row * c.width;
+        const float m = mean ? mean[row] : 0.0F;
+        const float s = inverse[row];
+        for (std::int64_t i = c.first; weightSum && i < c.last; ++i)
+            weightSum[i] += load(dyRow[i]) * ((load(xRow[i]) - m) * s);
+        for (std::int64_t i = c.first; biasSum && i < c.last; ++i)
+            biasSum[i] += load(dyRow[i]);
+    }
+}
+
 TRAINYARD_MULTIVERSION
 void addColumnGradients(const float* __restrict x, const float* __restrict dy, const Columns& c,
                         const float* __restrict mean, const float* __restrict inverse,
                         float* __restrict weightSum, float* __restrict biasSum) {
-    for (std::int64_t row = 0; row < c.rows; ++row) {
-        const float* xRow = x + row * c.width;
-        const float* dyRow = dy + row * c.width;
-        const float m = mean ? mean[row] : 0.0F;
-        const float s = inverse[row];
-        for (std::int64_t i = c.first; weightSum && i < c.last; ++i)
-            weightSum[i] += dyRow[i] * ((xRow[i] - m) * s);
-        for (std::int64_t i = c.first; biasSum && i < c.last; ++i)
-            biasSum[i] += dyRow[i];
-    }
+    addColumnGradientsLoop(x, dy, c, mean, inverse, weightSum, biasSum);
 }
 
+TRAINYARD_MULTIVERSION
+void addColumnGradients(const Bf16* __restrict x, const Bf16* __restrict dy, const Columns& c,
+                        const float* __restrict mean, const float* __restrict inverse,
+                        float* __restrict weightSum, float* __restrict biasSum) {
+    addColumnGradientsLoop(x, dy, c, mean, inverse, weightSum, biasSum);
+}
+
+template <class T>
 class RowNorm : public Kernel {
 public:
     explicit RowNorm(const KernelRequest& request)
         : m_request(request), m_centered(request.kind == graph::OperationKind::LayerNorm),
           m_epsilon(std::get<graph::NormAttributes>(request.attributes).epsilon),
           m_rows(featureRows(request)), m_width(request.inputs[0].shape.back()),
-          m_x(dataOf<float>(request.inputs[0])), m_weight(dataOf<float>(request.parameters[0])) {
+          m_x(dataOf<T>(request.inputs[0])), m_weight(dataOf<float>(request.parameters[0])) {
         // Saved: means (layer norm only), then inverse deviations.
         auto* saved = static_cast<float*>(request.saved);
         m_mean = m_centered ? saved : nullptr;
@@ -150,22 +217,23 @@ protected:
     bool m_centered;
     double m_epsilon;
     std::int64_t m_rows, m_width;
-    const float* m_x;
+    const T* m_x;
     const float* m_weight;
     float* m_mean;
     float* m_inverse;
 };
 
-class RowNormForward : public RowNorm {
+template <class T>
+class RowNormForward : public RowNorm<T> {
 public:
-    using RowNorm::RowNorm;
+    using RowNorm<T>::RowNorm;
 
     void run(const StepContext&) override {
-        float* y = dataOf<float>(m_request.outputs[0]);
+        T* y = dataOf<T>(m_request.outputs[0]);
         const float* bias = m_centered ? dataOf<float>(m_request.parameters[1]) : nullptr;
         forEachRow([&](std::int64_t row) {
-            const float* x = m_x + row * m_width;
-            const float pivot = m_centered ? x[0] : 0.0F;
+            const T* x = m_x + row * m_width;
+            const float pivot = m_centered ? load(x[0]) : 0.0F;
             const Moments sums = momentsOf(x, m_width, pivot);
             const double n = static_cast<double>(m_width);
             const double offset = m_centered ? sums.first / n : 0;
@@ -180,12 +248,25 @@ public:
             }
         });
     }
+
+private:
+    using RowNorm<T>::m_request;
+    using RowNorm<T>::m_centered;
+    using RowNorm<T>::m_epsilon;
+    using RowNorm<T>::m_rows;
+    using RowNorm<T>::m_width;
+    using RowNorm<T>::m_x;
+    using RowNorm<T>::m_weight;
+    using RowNorm<T>::m_mean;
+    using RowNorm<T>::m_inverse;
+    using RowNorm<T>::forEachRow;
 };
 
-class RowNormBackward : public RowNorm {
+template <class T>
+class RowNormBackward : public RowNorm<T> {
 public:
     explicit RowNormBackward(const KernelRequest& request)
-        : RowNorm(request), m_dy(dataOf<float>(request.outputGradients[0])) {}
+        : RowNorm<T>(request), m_dy(dataOf<T>(request.outputGradients[0])) {}
 
     void run(const StepContext&) override {
         // Before dx, which may take dy's place.
@@ -217,7 +298,7 @@ private:
     }
 
     void writeInputGradients() const {
-        float* dx = dataOf<float>(m_request.inputGradients[0]);
+        T* dx = dataOf<T>(m_request.inputGradients[0]);
         const bool add = addsToInputGradient(m_request);
         forEachRow([&](std::int64_t row) {
             const std::int64_t at = row * m_width;
@@ -234,15 +315,31 @@ private:
         });
     }
 
-    const float* m_dy;
+    using RowNorm<T>::m_request;
+    using RowNorm<T>::m_centered;
+    using RowNorm<T>::m_epsilon;
+    using RowNorm<T>::m_rows;
+    using RowNorm<T>::m_width;
+    using RowNorm<T>::m_x;
+    using RowNorm<T>::m_weight;
+    using RowNorm<T>::m_mean;
+    using RowNorm<T>::m_inverse;
+    using RowNorm<T>::forEachRow;
+
+    const T* m_dy;
 };
+
+template <class T>
+std::unique_ptr<Kernel> make(const KernelRequest& request) {
+    if (request.direction == Direction::Backward)
+        return std::make_unique<RowNormBackward<T>>(request);
+    return std::make_unique<RowNormForward<T>>(request);
+}
 
 } // namespace
 
 std::unique_ptr<Kernel> makeRowNorm(const KernelRequest& request) {
-    if (request.direction == Direction::Backward)
-        return std::make_unique<RowNormBackward>(request);
-    return std::make_unique<RowNormForward>(request);
+    return request.type == DType::Bf16 ? make<Bf16>(request) : make<float>(request);
 }
 
 } // namespace trainyard::engine::cpu

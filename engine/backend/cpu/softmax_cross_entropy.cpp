@@ -27,22 +27,33 @@ struct RowSum {
     double sum = 0; ///< of exp(logit - largest)
 };
 
-TRAINYARD_MULTIVERSION
-RowSum sumOfRow(const float* __restrict logits, std::int64_t classes) {
-    float largest = logits[0];
+template <class T>
+[[gnu::always_inline]] inline RowSum sumOfRowLoop(const T* __restrict logits,
+                                                  std::int64_t classes) {
+    float largest = load(logits[0]);
     for (std::int64_t c = 1; c < classes; ++c)
-        largest = logits[c] > largest ? logits[c] : largest;
+        largest = load(logits[c]) > largest ? load(logits[c]) : largest;
     float lanes[kLanes] = {};
     std::int64_t c = 0;
     for (; c + kLanes <= classes; c += kLanes)
         for (std::int64_t l = 0; l < kLanes; ++l)
-            lanes[l] += exponential(logits[c + l] - largest);
+            lanes[l] += exponential(load(logits[c + l]) - largest);
     for (; c < classes; ++c)
-        lanes[c % kLanes] += exponential(logits[c] - largest);
+        lanes[c % kLanes] += exponential(load(logits[c]) - largest);
     RowSum row{largest, 0};
     for (const float lane : lanes)
         row.sum += static_cast<double>(lane);
     return row;
+}
+
+TRAINYARD_MULTIVERSION
+RowSum sumOfRow(const float* __restrict logits, std::int64_t classes) {
+    return sumOfRowLoop(logits, classes);
+}
+
+TRAINYARD_MULTIVERSION
+RowSum sumOfRow(const Bf16* __restrict logits, std::int64_t classes) {
+    return sumOfRowLoop(logits, classes);
 }
 
 struct Smoothing {
@@ -51,57 +62,94 @@ struct Smoothing {
 };
 
 /// gradient = (softmax(logits) - target) / divisor, or += it.
-TRAINYARD_MULTIVERSION
-void gradientOfRow(const float* __restrict logits, std::int64_t classes, RowSum row,
-                   std::int64_t label, Smoothing target, double divisor, bool add,
-                   float* __restrict gradient) {
+template <class T>
+[[gnu::always_inline]] inline void
+gradientOfRowLoop(const T* __restrict logits, std::int64_t classes, RowSum row, std::int64_t label,
+                  Smoothing target, double divisor, bool add, T* __restrict gradient) {
     const auto scale = static_cast<float>(1.0 / (row.sum * divisor));
     const auto other = static_cast<float>(target.other / divisor);
     // The label's element apart: there two numbers near each other are subtracted, in fp64.
     const double probability =
-        static_cast<double>(exponential(logits[label] - row.largest)) / row.sum;
-    const float before = gradient[label];
+        static_cast<double>(exponential(load(logits[label]) - row.largest)) / row.sum;
+    const float before = load(gradient[label]);
     if (add)
         for (std::int64_t c = 0; c < classes; ++c)
-            gradient[c] += exponential(logits[c] - row.largest) * scale - other;
+            store(gradient[c],
+                  load(gradient[c]) + (exponential(load(logits[c]) - row.largest) * scale - other));
     else
         for (std::int64_t c = 0; c < classes; ++c)
-            gradient[c] = exponential(logits[c] - row.largest) * scale - other;
+            store(gradient[c], exponential(load(logits[c]) - row.largest) * scale - other);
     const auto own = static_cast<float>((probability - target.own) / divisor);
-    gradient[label] = add ? before + own : own;
+    store(gradient[label], add ? before + own : own);
+}
+
+TRAINYARD_MULTIVERSION
+void gradientOfRow(const float* __restrict logits, std::int64_t classes, RowSum row,
+                   std::int64_t label, Smoothing target, double divisor, bool add,
+                   float* __restrict gradient) {
+    gradientOfRowLoop(logits, classes, row, label, target, divisor, add, gradient);
+}
+
+TRAINYARD_MULTIVERSION
+void gradientOfRow(const Bf16* __restrict logits, std::int64_t classes, RowSum row,
+                   std::int64_t label, Smoothing target, double divisor, bool add,
+                   Bf16* __restrict gradient) {
+    gradientOfRowLoop(logits, classes, row, label, target, divisor, add, gradient);
 }
 
 /// Scores that come before the label's: larger ones, and equal ones of earlier classes.
-TRAINYARD_MULTIVERSION
-std::int32_t placeOf(const float* __restrict logits, std::int64_t classes, std::int64_t label) {
-    const float own = logits[label];
+template <class T>
+[[gnu::always_inline]] inline std::int32_t placeOfLoop(const T* __restrict logits,
+                                                       std::int64_t classes, std::int64_t label) {
+    const float own = load(logits[label]);
     std::int32_t before = 0;
     for (std::int64_t c = 0; c < label; ++c)
-        before += logits[c] >= own ? 1 : 0;
+        before += load(logits[c]) >= own ? 1 : 0;
     for (std::int64_t c = label + 1; c < classes; ++c)
-        before += logits[c] > own ? 1 : 0;
+        before += load(logits[c]) > own ? 1 : 0;
     return before;
 }
 
 TRAINYARD_MULTIVERSION
-double sumOf(const float* __restrict values, std::int64_t count) {
+std::int32_t placeOf(const float* __restrict logits, std::int64_t classes, std::int64_t label) {
+    return placeOfLoop(logits, classes, label);
+}
+
+TRAINYARD_MULTIVERSION
+std::int32_t placeOf(const Bf16* __restrict logits, std::int64_t classes, std::int64_t label) {
+    return placeOfLoop(logits, classes, label);
+}
+
+template <class T>
+[[gnu::always_inline]] inline double sumOfLoop(const T* __restrict values, std::int64_t count) {
     double lanes[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
         for (std::int64_t l = 0; l < kLanes; ++l)
-            lanes[l] += static_cast<double>(values[i + l]);
+            lanes[l] += static_cast<double>(load(values[i + l]));
     for (; i < count; ++i)
-        lanes[i % kLanes] += static_cast<double>(values[i]);
+        lanes[i % kLanes] += static_cast<double>(load(values[i]));
     double sum = 0;
     for (const double lane : lanes)
         sum += lane;
     return sum;
 }
 
+TRAINYARD_MULTIVERSION
+double sumOf(const float* __restrict values, std::int64_t count) {
+    return sumOfLoop(values, count);
+}
+
+TRAINYARD_MULTIVERSION
+double sumOf(const Bf16* __restrict values, std::int64_t count) {
+    return sumOfLoop(values, count);
+}
+
+template <class T>
 class SoftmaxCrossEntropy : public Kernel {
 public:
     SoftmaxCrossEntropy(const KernelRequest& request, Workspace& workspace)
-        : m_logits(dataOf<float>(request.inputs[0])), m_labels(request.labels),
+        : m_logits(dataOf<T>(request.inputs[0])), m_labels(request.labels),
           m_rows(featureRows(request)), m_classes(request.inputs[0].shape.back()),
           m_rowsOfSample(request.rows > 0 ? m_rows / request.rows : 1), m_workspace(workspace) {
         const auto& a = std::get<graph::CrossEntropyAttributes>(request.attributes);
@@ -109,7 +157,7 @@ public:
         m_spread = a.labelSmoothing / static_cast<double>(m_classes);
         m_smoothing = a.labelSmoothing;
         if (request.direction == Direction::Backward) {
-            m_gradient = dataOf<float>(request.inputGradients[0]);
+            m_gradient = dataOf<T>(request.inputGradients[0]);
             m_add = addsToInputGradient(request);
         } else {
             m_sums = request.lossSums;
@@ -146,29 +194,32 @@ private:
                     });
     }
 
-    RowLoss lossOfRow(const float* logits, std::int32_t label) const {
+    RowLoss lossOfRow(const T* logits, std::int32_t label) const {
         if (!counts(label))
             return {0, -1, 0};
         const RowSum sum = sumOfRow(logits, m_classes);
         const double logSum = std::log(sum.sum) + static_cast<double>(sum.largest);
-        const double own = static_cast<double>(logits[label]);
+        const double own = static_cast<double>(load(logits[label]));
         double loss = (1 - m_smoothing) * (logSum - own);
         if (m_smoothing > 0)
             loss += m_smoothing * logSum - m_spread * sumOf(logits, m_classes);
         // Nothing comes before a score that is no number, but it is no prediction either.
-        const bool known = logits[label] == logits[label];
+        const bool known = load(logits[label]) == load(logits[label]);
         const std::int32_t place =
             known ? placeOf(logits, m_classes, label) : static_cast<std::int32_t>(m_classes);
         return {loss, place, m_confusion ? predictionOf(logits) : 0};
     }
 
-    std::int32_t predictionOf(const float* logits) const {
-        return static_cast<std::int32_t>(std::max_element(logits, logits + m_classes) - logits);
+    std::int32_t predictionOf(const T* logits) const {
+        return static_cast<std::int32_t>(
+            std::max_element(logits, logits + m_classes,
+                             [](T a, T b) { return load(a) < load(b); }) -
+            logits);
     }
 
     void addLosses() {
         auto* losses = reinterpret_cast<RowLoss*>(m_workspace.data());
-        forEachRow([&](std::int64_t row, const float* logits, std::int32_t label) {
+        forEachRow([&](std::int64_t row, const T* logits, std::int32_t label) {
             losses[row] = lossOfRow(logits, label);
         });
         for (std::int64_t row = 0; row < m_rows; ++row) {
@@ -187,17 +238,17 @@ private:
         TRAINYARD_CHECK_MSG(globalRows > 0, describePair(globalRows, 0));
         const double divisor = static_cast<double>(globalRows * m_rowsOfSample);
         const Smoothing target{1 - m_smoothing + m_spread, m_spread};
-        forEachRow([&](std::int64_t row, const float* logits, std::int32_t label) {
-            float* gradient = m_gradient + row * m_classes;
+        forEachRow([&](std::int64_t row, const T* logits, std::int32_t label) {
+            T* gradient = m_gradient + row * m_classes;
             if (counts(label))
                 gradientOfRow(logits, m_classes, sumOfRow(logits, m_classes), label, target,
                               divisor, m_add, gradient);
             else if (!m_add)
-                std::fill_n(gradient, m_classes, 0.0F);
+                std::fill_n(gradient, m_classes, T{});
         });
     }
 
-    const float* m_logits;
+    const T* m_logits;
     const std::int32_t* m_labels;
     std::int64_t m_rows, m_classes;
     std::int64_t m_rowsOfSample; ///< positions of a sequence
@@ -205,7 +256,7 @@ private:
     double m_smoothing = 0;
     double m_spread = 0; ///< the smoothed share of one class
     Workspace& m_workspace;
-    float* m_gradient = nullptr;
+    T* m_gradient = nullptr;
     bool m_add = false;
     double* m_sums = nullptr;
     std::int64_t* m_confusion = nullptr;
@@ -216,7 +267,9 @@ private:
 std::unique_ptr<Kernel> makeSoftmaxCrossEntropy(const KernelRequest& request, Context& context) {
     if (request.direction == Direction::Backward && !wantsInputGradient(request))
         return makeNothing();
-    return std::make_unique<SoftmaxCrossEntropy>(request, context.workspace);
+    if (request.type == DType::Bf16)
+        return std::make_unique<SoftmaxCrossEntropy<Bf16>>(request, context.workspace);
+    return std::make_unique<SoftmaxCrossEntropy<float>>(request, context.workspace);
 }
 
 } // namespace trainyard::engine::cpu

@@ -4,6 +4,7 @@
 // The reference backend: picks the kernel by kind and type. Everything is plain, on one thread.
 #include "engine/backend/kernel_request.h"
 #include "engine/backend/reference/kernels.h"
+#include "engine/backend/widened_kernel.h"
 #include "engine/base/check.h"
 
 namespace trainyard::engine {
@@ -90,7 +91,7 @@ void checkPlain(const std::vector<Operand>& operands) {
 class ReferenceBackend : public Backend {
 public:
     std::string name() const override { return "reference"; }
-    bool supports(DType type) const override { return type == DType::Fp64 || type == DType::Fp32; }
+    bool supports(DType type) const override { return type != DType::Int32; }
     Layout preferredLayout(std::int64_t) const override { return Layout::Plain; }
 
     std::unique_ptr<Kernel> compile(const KernelRequest& request) override {
@@ -98,6 +99,10 @@ public:
         checkRequest(request);
         checkPlain(request.inputs);
         checkPlain(request.outputs);
+        if (request.type == DType::Bf16)
+            return makeWidened(request, [this](const KernelRequest& wide) {
+                return reference::makeKernel<float>(wide, m_workspace);
+            });
         return request.type == DType::Fp64 ? reference::makeKernel<double>(request, m_workspace)
                                            : reference::makeKernel<float>(request, m_workspace);
     }

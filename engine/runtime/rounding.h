@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// From fp32 to bf16, spread over the compute threads: what executor and predictor do outside
+// kernels.
+#pragma once
+
+#include "engine/base/bfloat16.h"
+#include "engine/program/program.h"
+
+#include <cstddef>
+
+namespace trainyard::engine {
+
+void roundToBf16(const float* from, Bf16* to, std::size_t count);
+
+/// After a batch was loaded: the model's input from what is loaded, where the program says so.
+void roundLoaded(const plan::Plan& plan, const plan::Program& program, std::byte* activations);
+
+} // namespace trainyard::engine
