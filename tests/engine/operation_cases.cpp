@@ -149,11 +149,11 @@ void addBatchNorms(Cases& cases) {
         Shape input;
         Layout layout;
     };
-    const std::vector<Size> sizes = {
-        {0, {3, 4, 4}, kPlain},    {1, {4}, kPlain},          {7, {5}, kPlain},
-        {65, {33}, kPlain},        {1, {3, 5, 7}, kPlain},    {4, {20, 3, 3}, kPlain},
-        {4, {20, 3, 3}, kBlocked}, {9, {16, 8, 8}, kBlocked}, {3, {3, 5, 5}, kBlocked},
-        {3, {17, 3, 5}, kBlocked}};
+    const std::vector<Size> sizes = {{0, {3, 4, 4}, kPlain},    {1, {4}, kPlain},
+                                     {7, {5}, kPlain},          {65, {33}, kPlain},
+                                     {1, {3, 5, 7}, kPlain},    {4, {20, 3, 3}, kPlain},
+                                     {4, {20, 3, 3}, kBlocked}, {9, {16, 8, 8}, kBlocked},
+                                     {3, {3, 5, 5}, kBlocked},  {3, {17, 3, 5}, kBlocked}};
     for (const Size& s : sizes)
         cases.push_back({.kind = OperationKind::BatchNorm,
                          .attributes = NormAttributes{.epsilon = s.rows % 2 == 0 ? 1e-5 : 1e-2},
