@@ -458,7 +458,7 @@ void TestCsv::sizeDoesNotMatter() {
     file.write(content);
     file.close();
     if (!resetMostMemoryHeld())
-        QSKIP("this kernel does not let a process reset its memory figure");
+        QSKIP("the most memory held cannot be measured here");
     const qint64 before = memoryFigure("VmHWM");
     spec::DataSpec data = csv(path.toStdString());
     data.values["target"] = std::string("y");

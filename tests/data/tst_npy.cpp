@@ -512,7 +512,7 @@ void TestNpy::largeFileStaysOnDisk() {
     spec::DataSpec data = npy("", npyOf("'|u1'", "(65536,)", QByteArray(65536, '\0')));
     data.train["inputs"] = path.toStdString();
     if (!resetMostMemoryHeld())
-        QSKIP("this kernel does not let a process reset its memory figure");
+        QSKIP("the most memory held cannot be measured here");
     const qint64 before = memoryFigure("VmHWM");
     const DataOutcome outcome = openData(data, 1, 1);
     VERIFY_OPENED(outcome);

@@ -375,7 +375,7 @@ void TestOpenData::holdsTheDataOnce() {
     data.train = {{"images", images.toStdString()}, {"labels", labels.toStdString()}};
     data.validationFraction = 0.5;
     if (!resetMostMemoryHeld())
-        QSKIP("this kernel does not let a process reset its memory figure");
+        QSKIP("the most memory held cannot be measured here");
     const qint64 before = memoryFigure("VmHWM");
     const DataOutcome outcome = openData(data, 1, 1);
     QVERIFY2(outcome.problems.empty(), qPrintable(allSentences(outcome.problems)));
