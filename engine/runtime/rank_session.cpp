@@ -341,6 +341,9 @@ private:
         }
         chooseWeights(step);
         m_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+        if (isFirst() && m_seconds > 0)
+            log(spec::LogLevel::Info, {"Steps waited for samples %1 % of the time.",
+                                       {rounded(100 * loader.secondsWaited() / m_seconds, 2)}});
         saveFinalWeights();
         summarize(step, speed);
     }
