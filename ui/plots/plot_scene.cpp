@@ -154,7 +154,9 @@ void PlotPainter::paintFrame(QPainter& painter) const {
     if (!m_scene.hasPoints()) {
         painter.setFont(m_theme.font(TypeStyle::Body));
         painter.setPen(m_theme.color(Color::Text3));
-        painter.drawText(rect, Qt::AlignCenter, tr("Waits for the first step"));
+        painter.drawText(rect, Qt::AlignCenter,
+                         m_scene.emptyText.isEmpty() ? tr("Waits for the first step")
+                                                     : m_scene.emptyText);
     }
 }
 

@@ -47,6 +47,7 @@ struct LegendEntry {
 
 struct PlotScene {
     QString title;
+    QString emptyText; ///< instead of curves while there are none; empty: that a step is awaited
     /// In order of adding.
     std::map<int, PlotSeries> series;
     bool logarithmic = false;

@@ -103,6 +103,11 @@ void PlotWidget::setTitle(const QString& title) {
     contentChanged();
 }
 
+void PlotWidget::setEmptyText(const QString& text) {
+    m_scene.emptyText = text;
+    contentChanged();
+}
+
 void PlotWidget::setSmoothing(double weight) {
     m_scene.smoothing = std::isfinite(weight) ? std::clamp(weight, 0.0, kMaxSmoothing) : 0;
     contentChanged();

@@ -41,6 +41,7 @@ public:
     void truncateFrom(SeriesId id, double x);
 
     void setTitle(const QString& title);
+    void setEmptyText(const QString& text);
     /// 0 shows the raw curves alone; at most kMaxSmoothing.
     void setSmoothing(double weight);
     double smoothing() const { return m_scene.smoothing; }
