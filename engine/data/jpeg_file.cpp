@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include <csetjmp>
 #include <cstdio>
@@ -84,9 +85,13 @@ bool decodeJpeg(std::span<const std::uint8_t> bytes, Picture& picture, int& orie
     jpeg_save_markers(&info, kExifMarker, 0xFFFF);
     jpeg_read_header(&info, TRUE);
     readExif(info, orientation);
-    if (std::int64_t{info.image_width} * info.image_height > kMostPixels) {
-        std::snprintf(failure.text, sizeof failure.text, "its %u x %u pixels are too many",
-                      info.image_width, info.image_height);
+    const std::int64_t pixels = std::int64_t{info.image_width} * info.image_height;
+    // A block of 8 x 8 pixels takes a bit at least: a header that lies must not cost memory.
+    const bool tooFewBytes = !info.arith_code && std::cmp_greater(pixels / 512, bytes.size());
+    if (pixels > kMostPixels || tooFewBytes) {
+        std::snprintf(failure.text, sizeof failure.text, "its %u x %u pixels are too many%s",
+                      info.image_width, info.image_height,
+                      pixels > kMostPixels ? "" : " for its bytes");
         jpeg_destroy_decompress(&info);
         delete inks;
         return false;

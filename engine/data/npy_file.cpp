@@ -172,7 +172,7 @@ Result<NpyArray> NpyArray::open(std::shared_ptr<const ByteSource> source, std::i
                     {path, expected > size ? "cut short" : "longer than it should be",
                      grouped(expected), describe(array.shape()), array.type(), grouped(size)}),
             where, Message("Save or fetch it again."));
-    if (array.m_columnMajor && array.m_shape.size() > 1)
+    if (array.m_columnMajor && array.m_shape.size() > 1 && elements > 0)
         array.reorder();
     return array;
 }

@@ -57,6 +57,11 @@ private:
             m_outcome.problems.push_back(text.error());
             return std::nullopt;
         }
+        if (text->size() == 0) { // but for the mark at its begin
+            m_outcome.problems.push_back(Error(Message("The file \"%1\" holds no text.", {file}),
+                                               part.at("text"), Message("Choose another file.")));
+            return std::nullopt;
+        }
         return std::move(*text);
     }
 

@@ -56,6 +56,12 @@ bool readPng(png_structp png, png_infop info, PngState& state, Picture& picture,
     picture.width = png_get_image_width(png, info);
     if (picture.count() > kMostPixels)
         png_error(png, "it has too many pixels");
+    // Deflate packs at most 1032 bytes into one: a header that lies must not cost memory.
+    constexpr std::uint64_t kLargestRatio = 1032;
+    const std::uint64_t packedRows =
+        std::uint64_t{png_get_rowbytes(png, info)} * static_cast<std::uint64_t>(picture.height);
+    if (packedRows / kLargestRatio > state.bytes.size())
+        png_error(png, "the file is too short for its pixels");
     askForBytes(png, info);
     state.channels = png_get_channels(png, info);
     if (png_get_bit_depth(png, info) != 8 || state.channels < 3 || state.channels > 4)

@@ -16,6 +16,10 @@ namespace {
 
 constexpr std::int64_t kByteTokens = 256;
 constexpr std::size_t kLongestPiece = 16;
+/// What a space and so many characters of UTF-8 take at most.
+constexpr std::size_t kMostPieceBytes = 1 + 4 * kLongestPiece;
+/// Of all tokens of a file together; each may be twice as long as the one before.
+constexpr std::size_t kMostTokenBytes = std::size_t{64} << 20;
 constexpr const char* kTokenizerFormat = "trainyard.tokenizer/1";
 
 enum class SignKind { Blank, Letter, Digit, Other };
@@ -84,7 +88,8 @@ std::size_t pieceEnd(std::string_view text, std::size_t position) {
         ++end;
     const SignKind kind = kindAt(end);
     for (std::size_t characters = 0; end < text.size(); ++end) {
-        if (continuesCharacter(text[end]))
+        // Of bytes that are no UTF-8 a piece could else be as long as the text.
+        if (continuesCharacter(text[end]) && end - position < kMostPieceBytes)
             continue;
         if (kindAt(end) != kind || characters++ == kLongestPiece)
             break;
@@ -259,6 +264,8 @@ Result<Tokenizer> Tokenizer::fromJson(std::string_view text) {
     if (kind != "bpe" || !json.contains("merges") || !json["merges"].is_array())
         return notTokenizer();
     Merges merges;
+    std::vector<std::size_t> lengths(kByteTokens, 1);
+    std::size_t bytesOfAll = 0;
     for (const auto& pair : json["merges"]) {
         const auto limit = kByteTokens + static_cast<std::int64_t>(merges.size());
         const auto isToken = [limit](const nlohmann::json& item) {
@@ -268,6 +275,11 @@ Result<Tokenizer> Tokenizer::fromJson(std::string_view text) {
         if (!pair.is_array() || pair.size() != 2 || !isToken(pair[0]) || !isToken(pair[1]))
             return notTokenizer();
         merges.emplace_back(pair[0].get<Token>(), pair[1].get<Token>());
+        lengths.push_back(lengths[pair[0].get<std::size_t>()] +
+                          lengths[pair[1].get<std::size_t>()]);
+        bytesOfAll += lengths.back();
+        if (bytesOfAll > kMostTokenBytes)
+            return notTokenizer();
     }
     return pairs(std::move(merges));
 }

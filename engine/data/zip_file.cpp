@@ -122,6 +122,10 @@ private:
         const auto whole = static_cast<std::uint64_t>(m_archive->size());
         if (begin > whole || packed > whole - begin)
             return damaged("a file in it is cut");
+        // Files that share their bytes would unpack to any size.
+        m_packedBytes += packed;
+        if (m_packedBytes > whole)
+            return damaged("files in it overlap");
         if ((number(m_directory, at + 8, 2) & 1) != 0)
             return damaged("it is encrypted");
         const std::uint64_t method = number(m_directory, at + 10, 2);
@@ -195,6 +199,7 @@ private:
     const std::shared_ptr<const ByteSource> m_archive;
     const std::string m_where;
     std::string m_directory;
+    std::uint64_t m_packedBytes = 0; ///< of the entries read so far
 };
 
 } // namespace

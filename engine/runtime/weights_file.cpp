@@ -92,14 +92,22 @@ bool fitsColumns(const DatasetInfo& info) {
                                     info.sampleShape == Shape{static_cast<std::int64_t>(inputs)});
 }
 
+/// Throws Json::exception. A fraction or a negative number is no count.
+std::int64_t countFrom(const Json& json) {
+    if (!json.is_number_integer() || json.get<std::int64_t>() < 0)
+        throw Json::type_error::create(302, "no count", &json);
+    return json.get<std::int64_t>();
+}
+
 /// Empty when it is not what dataAsJson() writes.
 std::optional<DatasetInfo> dataFromJson(const std::string& text) {
     try {
         const Json json = Json::parse(text);
         DatasetInfo info;
-        json.at("shape").get_to(info.sampleShape);
-        json.at("vocabulary").get_to(info.vocabulary);
-        json.at("classes").get_to(info.classes);
+        for (const Json& extent : json.at("shape").get_ref<const Json::array_t&>())
+            info.sampleShape.push_back(countFrom(extent));
+        info.vocabulary = countFrom(json.at("vocabulary"));
+        info.classes = countFrom(json.at("classes"));
         json.at("class_names").get_to(info.classNames);
         json.at("mean").get_to(info.mean);
         json.at("deviation").get_to(info.deviation);
@@ -108,7 +116,7 @@ std::optional<DatasetInfo> dataFromJson(const std::string& text) {
         info.columns = columnsFromJson(json.at("columns"));
         if (!fitsColumns(info))
             return std::nullopt;
-        if (const auto numbers = json.at("numbers").get<std::int64_t>(); numbers > 0) {
+        if (const auto numbers = countFrom(json.at("numbers")); numbers > 0) {
             info.target = TargetKind::Numbers;
             info.targetShape = {numbers};
         }

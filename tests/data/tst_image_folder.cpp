@@ -66,6 +66,7 @@ private slots:
     void turnedByHand();
     void scaledByHand();
     void damagedFiles();
+    void headersThatLie();
     void classesAndSplit();
     void foldersThatAreNoClasses();
     void validationByName();
@@ -223,6 +224,24 @@ void TestImageFolder::damagedFiles() {
     }
     QCOMPARE(QString::fromStdString(decodePicture({}).error().sentence()),
              QStringLiteral("It is neither JPEG nor PNG."));
+}
+
+/// A header of a large picture and nothing behind it: refused before memory is taken.
+void TestImageFolder::headersThatLie() {
+    save(QStringLiteral("small.jpg"), qRgb(9, 9, 9), "JPG", 8);
+    QFile file(path(QStringLiteral("small.jpg")));
+    QVERIFY(file.open(QIODevice::ReadOnly));
+    QByteArray bytes = file.readAll();
+    const qsizetype size = bytes.indexOf(QByteArray("\x08\x00\x08\x00\x08", 5));
+    QVERIFY(size > 0);
+    bytes.replace(size, 5, QByteArray("\x08\x40\x00\x20\x00", 5));
+    const bool measured = resetMostMemoryHeld();
+    const qint64 before = memoryFigure("VmHWM");
+    const auto decoded = decodePicture({reinterpret_cast<const std::uint8_t*>(bytes.constData()),
+                                        static_cast<std::size_t>(bytes.size())});
+    QCOMPARE(QString::fromStdString(decoded.error().sentence()),
+             QStringLiteral("It is damaged: its 8192 x 16384 pixels are too many for its bytes."));
+    QVERIFY(!measured || memoryFigure("VmHWM") - before < 16 * 1024);
 }
 
 void TestImageFolder::classesAndSplit() {

@@ -130,6 +130,7 @@ private slots:
     void refused();
     void wrongTargets();
     void damagedArchives();
+    void overlappingArchive();
     void hugeHeader();
     void quirks();
     void otherTools();
@@ -437,6 +438,21 @@ void TestNpy::damagedArchives() {
     wrong[60] = static_cast<char>(wrong[60] ^ 0x10); // within the packed bytes
     const auto arrays = openArrays(write("wrong.npz", wrong), "where");
     QVERIFY(!arrays.ok());
+}
+
+/// A list of files that all are the same packed bytes would unpack to any size.
+void TestNpy::overlappingArchive() {
+    const QByteArray zip = zipOf({{"x.npy", npyOf("'<f4'", "(400,)", floats(400))}}, false);
+    const qsizetype list = zip.lastIndexOf("PK\1\2");
+    const qsizetype end = zip.lastIndexOf("PK\5\6");
+    const QByteArray twice = zip.mid(list, end - list).repeated(2);
+    const QByteArray wrong = zip.first(list) + twice + "PK\5\6" + littleEndian(0, 8) +
+                             littleEndian(static_cast<quint64>(twice.size()), 4) +
+                             littleEndian(static_cast<quint64>(list), 4) + littleEndian(0, 2);
+    const auto arrays = openArrays(write("overlapping.npz", wrong), "where");
+    QVERIFY(!arrays.ok());
+    QVERIFY(QString::fromStdString(arrays.error().sentence())
+                .contains(QStringLiteral("is damaged: files in it overlap.")));
 }
 
 void TestNpy::hugeHeader() {

@@ -186,10 +186,15 @@ void TestTextData::tooShort() {
     data.validationFraction = 0;
     VERIFY_OPENED(openData(data, 1, 0));
     VERIFY_REFUSED(openData(text(write("empty", ""), 4, "bytes"), 1, 0), "is empty");
+    for (const char* vocabulary : {"characters", "bytes", "bpe"})
+        VERIFY_REFUSED(openData(text(write("mark", "\xEF\xBB\xBF"), 4, vocabulary), 1, 0),
+                       "holds no text. Choose another file.");
     VERIFY_REFUSED(openData(text("/nowhere", 4, "bpe"), 1, 0), "There is no file");
 }
 
 void TestTextData::notText() {
+    // What can be no character makes no piece as long as the text, or learning pairs never ends.
+    QVERIFY(pieceEnd(std::string(100'000, '\x80'), 0) < 100);
     QByteArray bytes = patternBytes(3'000'000);
     bytes.replace('\0', 'a');
     for (char& byte : bytes)
@@ -283,6 +288,11 @@ void TestTextData::damagedTokenizers() {
           R"({"format":"trainyard.tokenizer/1","kind":"bpe","merges":[[97]]})",
           R"({"format":"trainyard.tokenizer/1","kind":"bpe"})"})
         QVERIFY2(!Tokenizer::fromJson(json), json);
+    // Each token twice as long as the one before: few bytes of JSON, 2^45 bytes of tokens.
+    QByteArray doubling = R"({"format":"trainyard.tokenizer/1","kind":"bpe","merges":[[97,97])";
+    for (int token = 256; token < 300; ++token)
+        doubling += ",[" + QByteArray::number(token) + ',' + QByteArray::number(token) + ']';
+    QVERIFY(!Tokenizer::fromJson((doubling + "]}").toStdString()));
 }
 
 void TestTextData::unknownCharacter() {
