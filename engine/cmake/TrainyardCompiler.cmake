@@ -21,7 +21,7 @@ target_compile_options(trainyard_compiler INTERFACE
     -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
     -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-align
     # GCC 12 reports impossible overlaps in std::string (https://gcc.gnu.org/PR105651).
-    -Wno-restrict)
+    $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
 if(TRAINYARD_WERROR)
     target_compile_options(trainyard_compiler INTERFACE -Werror)
 endif()
