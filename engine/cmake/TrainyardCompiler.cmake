@@ -30,7 +30,7 @@ if(TRAINYARD_SANITIZE)
     target_compile_options(trainyard_compiler INTERFACE
         -fsanitize=${TRAINYARD_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all
         # Instrumented code looks uninitialised to GCC where it is not (https://gcc.gnu.org/PR105562).
-        -Wno-maybe-uninitialized)
+        $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(trainyard_compiler INTERFACE -fsanitize=${TRAINYARD_SANITIZE})
     target_compile_definitions(trainyard_compiler INTERFACE TRAINYARD_SANITIZED=1)
 endif()

@@ -3,12 +3,13 @@
 //
 // Files of weights, and rows of tables for them.
 #include "engine/checkpoint/safetensors.h"
-#include "engine/checkpoint/safetensors_header.h"
 #include "engine/runtime/number_list.h"
 #include "engine/runtime/predict_table.h"
 #include "engine/runtime/weights_file.h"
 #include "tests/fuzz/memory_file.h"
 #include "tests/fuzz/targets.h"
+
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
@@ -22,6 +23,17 @@ constexpr const char* kExperiment =
         "model": {"input": {"shape": [3]},
                   "layers": [{"id": "out", "type": "linear", "out_features": 2}]},
         "training": {"batch": 4, "epochs": 1}})";
+
+/// A file without tensors: the length of the header, then the header.
+std::string fileOf(const engine::SafetensorsMetadata& metadata) {
+    using nlohmann::json;
+    const std::string header =
+        json{{"__metadata__", metadata}}.dump(-1, ' ', false, json::error_handler_t::replace);
+    std::string file;
+    for (unsigned shift = 0; shift < 64; shift += 8)
+        file += static_cast<char>(header.size() >> shift & 0xFF);
+    return file + header;
+}
 
 } // namespace
 
@@ -54,7 +66,7 @@ void fuzzWeights(FuzzBytes bytes) {
                                             {"experiment", kExperiment}};
     for (const char* key : {"data", "step", "tokenizer"})
         metadata[key] = line();
-    const MemoryFile file(engine::safetensorsHeader({}, metadata));
+    const MemoryFile file(fileOf(metadata));
     const Result<engine::SavedWeights> weights = engine::SavedWeights::open(file.path());
     if (!weights)
         return;
