@@ -113,7 +113,7 @@ std::vector<EditorField> makeFixedFields() {
         {"parallel.accumulate",
          whole("accumulate", "Micro-batches", 1, 4096,
                "Each rank computes its rows in so many parts, one after the other, and adds up "
-               "their gradients: less memory for activations, the same update."),
+               "their gradients: less memory for activations. Batch norms see one part at once."),
          ""},
         {"parallel.zero",
          whole("zero", "ZeRO stage", 0, 1,

@@ -5,10 +5,9 @@
 // inside a host (comm/shm), Gloo over TCP (comm/gloo); later NCCL. Rules for all of them:
 // - every rank calls the same collectives in the same order with the same tag, size and type; a
 //   mismatch is an error that names both, never silent garbage or a hang;
-// - a sum is added in rank order in the element type, so it is bit-equal on all ranks and in all
-// runs;
-// - every wait ends: at the deadline, when the status page says abort, or when a rank is found
-// dead. One thread at a time.
+// - a sum is added in rank order in the element type: bit-equal on all ranks and in all runs;
+// - every wait ends: by deadline, by the status page's abort, or because a rank is found dead;
+// - one thread at a time.
 #pragma once
 
 #include "engine/base/result.h"
