@@ -40,7 +40,6 @@ public:
         m_info.vocabulary = m_tokenizer->vocabulary();
         m_info.classes = m_info.vocabulary;
         m_info.classNames = m_tokenizer->allTexts();
-        m_info.notes.push_back(Message("The text begins: \"%1\"", {beginOf(*training)}));
         openWindows(m_request, tokens, validationTokens, "text", m_info, m_outcome);
     }
 
@@ -156,15 +155,6 @@ private:
             return std::move(*tokens);
         m_outcome.problems.push_back(tokens.error());
         return nullptr;
-    }
-
-    static std::string beginOf(const TextSource& text) {
-        constexpr std::int64_t kShown = 240;
-        std::string begin(static_cast<std::size_t>(std::min(kShown, text.size())), '\0');
-        text.bytes->read(text.begin, std::span<char>(begin));
-        begin.resize(begin.size() - unfinishedBytes(begin));
-        std::ranges::replace(begin, '\n', ' ');
-        return excerpt(begin, kShown);
     }
 
     const DataRequest& m_request;

@@ -34,7 +34,7 @@ CompareView::CompareView(const Theme& theme, app::RunStore& store, app::RunListM
       m_plot(new PlotWidget(theme, m_axis)) {
     m_axis.setGutters(kLeftGutter, kRightGutter);
     m_plot->setBottomAxis(true);
-    m_plot->setEmptyText(tr("No curves: check runs in the table that have this"));
+    m_plot->setEmptyText(tr("Check runs in the table to see their curves"));
     m_plot->setObjectName(QStringLiteral("comparePlot"));
     auto* layout = new QVBoxLayout(this);
     layout->setContentsMargins(0, 0, 0, 0);
