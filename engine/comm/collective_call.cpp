@@ -16,6 +16,8 @@ std::size_t CollectiveCall::bytes() const {
         return count;
     case CollectiveKind::Barrier:
     case CollectiveKind::Leave:
+    case CollectiveKind::Split:
+    case CollectiveKind::OpenChannels:
         return 0;
     }
     return 0;
@@ -40,13 +42,17 @@ std::string CollectiveCall::text() const {
         return "barrier" + tagText;
     case CollectiveKind::Leave:
         return "the end of the group";
+    case CollectiveKind::Split:
+        return "split into " + amount + (count == 1 ? " group" : " groups") + tagText;
+    case CollectiveKind::OpenChannels:
+        return "opening of " + amount + (count == 1 ? " channel" : " channels") + tagText;
     }
     return "unknown collective" + tagText;
 }
 
-std::uint64_t mixMemoryHash(std::uint64_t hash, std::uint64_t bytes) {
+std::uint64_t mixHash(std::uint64_t hash, std::uint64_t word) {
     // One step of FNV-1a on whole words is enough to tell different layouts apart.
-    return ((hash ^ bytes) + 1) * 0x100000001B3u;
+    return ((hash ^ word) + 1) * 0x100000001B3u;
 }
 
 Error callsDiffer(int rank, const CollectiveCall& call, int otherRank,
@@ -59,12 +65,12 @@ Error callsDiffer(int rank, const CollectiveCall& call, int otherRank,
                     {std::to_string(rank), call.text(), std::to_string(otherRank), other.text()})};
 }
 
-Error faultError(FaultKind kind, int culprit, std::int64_t pid, const std::string& during,
+Error faultError(const Fault& fault, const std::string& during,
                  std::chrono::milliseconds deadline) {
-    const std::string rank = std::to_string(culprit);
-    const std::string process = std::to_string(pid);
+    const std::string rank = std::to_string(fault.culprit);
+    const std::string process = std::to_string(fault.pid);
     const std::string seconds = rounded(std::chrono::duration<double>(deadline).count(), 4);
-    switch (kind) {
+    switch (fault.kind) {
     case FaultKind::NeverJoined:
         return {Message("Rank %1 did not join the group within %2 s.", {rank, seconds})};
     case FaultKind::Died:
@@ -87,6 +93,20 @@ Error faultError(FaultKind kind, int culprit, std::int64_t pid, const std::strin
         return {Message("The ranks are not at the same collective; this one is at %1.", {during})};
     }
     return {};
+}
+
+std::string MessageHead::text(int from, int to) const {
+    return "the transfer of " + grouped(static_cast<std::int64_t>(bytes)) + " bytes from rank " +
+           std::to_string(from) + " to rank " + std::to_string(to) + " (tag " +
+           std::to_string(tag) + ')';
+}
+
+Error messagesDiffer(int to, const MessageHead& expected, int from, const MessageHead& found) {
+    return {Message("Rank %1 expects a message of %2 bytes (tag %3), but the oldest one of rank %4 "
+                    "has %5 bytes (tag %6).",
+                    {std::to_string(to), grouped(static_cast<std::int64_t>(expected.bytes)),
+                     std::to_string(expected.tag), std::to_string(from),
+                     grouped(static_cast<std::int64_t>(found.bytes)), std::to_string(found.tag)})};
 }
 
 } // namespace trainyard::engine

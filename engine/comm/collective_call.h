@@ -21,7 +21,9 @@ enum class CollectiveKind : std::uint32_t {
     Barrier = 3,
     Leave = 4, ///< the last one: a rank ends its part
     ReduceScatter = 5,
-    AllGather = 6
+    AllGather = 6,
+    Split = 7,
+    OpenChannels = 8
 };
 
 /// Travels between processes of one build as it lies in memory.
@@ -29,8 +31,8 @@ struct CollectiveCall {
     CollectiveKind kind = CollectiveKind::Barrier;
     std::uint32_t tag = 0;
     DType type = DType::Fp32; ///< of sums only
-    std::int32_t root = 0;    ///< broadcast only
-    std::uint64_t count = 0;  ///< sums: elements; else bytes
+    std::int32_t root = 0;    ///< name of the rank, broadcast only
+    std::uint64_t count = 0;  ///< sums: elements; groups; channels; else bytes
     /// Where the data lies in the reducible memory, kElsewhere outside it.
     std::uint64_t position = kElsewhere;
     /// Of the sizes of the reducible memory asked for so far.
@@ -44,9 +46,10 @@ struct CollectiveCall {
     bool operator==(const CollectiveCall&) const = default;
 };
 
-/// `hash` continued with one more size.
-std::uint64_t mixMemoryHash(std::uint64_t hash, std::uint64_t bytes);
+/// `hash` continued with one more word.
+std::uint64_t mixHash(std::uint64_t hash, std::uint64_t word);
 
+/// `rank` and `otherRank` are names.
 Error callsDiffer(int rank, const CollectiveCall& call, int otherRank, const CollectiveCall& other);
 
 enum class FaultKind : std::uint32_t {
@@ -59,8 +62,27 @@ enum class FaultKind : std::uint32_t {
     Differs      ///< the ranks are not at the same collective
 };
 
+/// May lie in memory that processes share.
+struct Fault {
+    FaultKind kind = FaultKind::Differs;
+    std::int32_t culprit = -1; ///< name of the rank, -1 for none
+    std::int64_t pid = 0;      ///< of the culprit's process
+};
+
 /// `during`: what this rank was doing, e.g. CollectiveCall::text().
-Error faultError(FaultKind kind, int culprit, std::int64_t pid, const std::string& during,
-                 std::chrono::milliseconds deadline);
+Error faultError(const Fault& fault, const std::string& during, std::chrono::milliseconds deadline);
+
+/// What goes before the bytes of a message.
+struct MessageHead {
+    std::uint64_t bytes = 0;
+    std::uint32_t tag = 0;
+
+    /// "the transfer of 1,000 bytes from rank 0 to rank 1 (tag 7)"; the ranks are names.
+    std::string text(int from, int to) const;
+    bool operator==(const MessageHead&) const = default;
+};
+
+/// `from` and `to` are names.
+Error messagesDiffer(int to, const MessageHead& expected, int from, const MessageHead& found);
 
 } // namespace trainyard::engine

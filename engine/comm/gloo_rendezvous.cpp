@@ -102,18 +102,18 @@ std::optional<RankCard> parseCard(const std::string& text) {
     return card;
 }
 
-Error cannotMeet(const std::string& folder, const std::error_code& code) {
+} // namespace
+
+Error GlooRendezvous::cannotMeet(const std::string& folder, const std::error_code& code) {
     return {Message("The ranks cannot meet in the folder \"%1\": %2.", {folder, code.message()})};
 }
-
-} // namespace
 
 std::string GlooRendezvous::cardPath(int rank) const {
     return m_folder + "/rank-" + std::to_string(rank) + ".card";
 }
 
-std::string GlooRendezvous::notePath(int rank) const {
-    return m_folder + "/rank-" + std::to_string(rank) + ".gave-up";
+std::string GlooRendezvous::notePath(const std::string& folder, int rank) const {
+    return folder + "/rank-" + std::to_string(m_options.nameOf(rank)) + ".gave-up";
 }
 
 Result<void> GlooRendezvous::leaveCard() {
@@ -132,22 +132,25 @@ std::optional<Error> GlooRendezvous::reasonToStop(Clock::time_point end, int mis
     const std::string during = "the start of the group";
     for (int rank = 0; rank < m_options.worldSize; ++rank)
         if (const std::optional<std::string> note = noteOf(rank))
-            return Error(Message("Rank %1 has ended the group: %2", {std::to_string(rank), *note}));
+            return Error(Message("Rank %1 has ended the group: %2",
+                                 {std::to_string(m_options.nameOf(rank)), *note}));
     if (m_options.status && m_options.status->header().abort.load() != 0)
-        return faultError(FaultKind::Aborted, -1, 0, during, m_options.deadline);
+        return faultError({FaultKind::Aborted}, during, m_options.deadline);
     for (int rank = 0; rank < static_cast<int>(m_cards.size()); ++rank)
         if (m_cards.size() > static_cast<std::size_t>(m_options.rank) &&
             processState(rank) == ProcessState::Dead)
-            return faultError(FaultKind::Died, rank, card(rank).process.pid, during,
-                              m_options.deadline);
+            return faultError({FaultKind::Died, m_options.nameOf(rank), card(rank).process.pid},
+                              during, m_options.deadline);
     if (Clock::now() >= end)
-        return faultError(FaultKind::NeverJoined, missing, 0, during, m_options.deadline);
+        return faultError({FaultKind::NeverJoined, m_options.nameOf(missing)}, during,
+                          m_options.deadline);
     return std::nullopt;
 }
 
 Result<GlooRendezvous> GlooRendezvous::meet(const CommunicatorOptions& options,
-                                            const std::string& folder, Clock::time_point end) {
-    GlooRendezvous rendezvous(options, folder);
+                                            const std::string& folder,
+                                            const std::string& worldFolder, Clock::time_point end) {
+    GlooRendezvous rendezvous(options, folder, worldFolder);
     if (const Result<void> left = rendezvous.leaveCard(); !left)
         return left.error();
     const auto giveUp = [&](const Error& error) {
@@ -216,19 +219,24 @@ void GlooRendezvous::removePublished(const std::string& key) const {
 }
 
 void GlooRendezvous::leaveNote(const std::string& reason) const {
-    writeAtOnce(notePath(m_options.rank), reason, true);
+    for (const std::string& folder : {m_folder, m_worldFolder})
+        if (!folder.empty())
+            writeAtOnce(notePath(folder, m_options.rank), reason, true);
 }
 
 std::optional<std::string> GlooRendezvous::noteOf(int rank) const {
     std::error_code ignored;
-    if (!fs::exists(notePath(rank), ignored))
-        return std::nullopt;
-    return readText(notePath(rank));
+    for (const std::string& folder : {m_folder, m_worldFolder})
+        if (!folder.empty() && fs::exists(notePath(folder, rank), ignored))
+            return readText(notePath(folder, rank));
+    return std::nullopt;
 }
 
 void GlooRendezvous::leave() const {
     std::error_code ignored;
     fs::remove(cardPath(m_options.rank), ignored);
+    if (!m_worldFolder.empty())
+        fs::remove(m_folder, ignored); // while others have not left, it is not empty and stays
 }
 
 bool GlooRendezvous::hasLeft(int rank) const {

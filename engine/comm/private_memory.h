@@ -28,7 +28,7 @@ public:
 
 private:
     static Error outOfMemory(std::size_t bytes) {
-        return {Message("Not enough memory for %1 bytes of gradients.",
+        return {Message("Not enough memory for %1 bytes to exchange with the other ranks.",
                         {grouped(static_cast<std::int64_t>(bytes))})};
     }
     std::vector<LargeMemory> m_blocks;

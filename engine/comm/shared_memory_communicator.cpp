@@ -6,13 +6,17 @@
 // barriers. Other data goes through the segment in pieces that fit the cache, one barrier a piece.
 #include "engine/base/check.h"
 #include "engine/comm/communicator.h"
+#include "engine/comm/groups.h"
+#include "engine/comm/shared_channels.h"
 #include "engine/comm/shared_segment.h"
+#include "engine/comm/shared_split.h"
 #include "engine/comm/sums.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace trainyard::engine {
@@ -29,7 +33,8 @@ class SharedMemoryCommunicator final : public Communicator {
 public:
     SharedMemoryCommunicator(const CommunicatorOptions& options,
                              std::unique_ptr<SharedSegment> segment)
-        : m_options(options), m_segment(std::move(segment)) {}
+        : m_options(options), m_segment(std::move(segment)), m_channels(m_options, *m_segment) {}
+    ~SharedMemoryCommunicator() override { m_segment->leave(); }
 
     int rank() const override { return m_options.rank; }
     int worldSize() const override { return m_options.worldSize; }
@@ -45,18 +50,25 @@ public:
     Result<void> allGather(void* data, std::size_t bytes, std::uint32_t tag) override;
     Result<void> broadcast(void* data, std::size_t bytes, int root, std::uint32_t tag) override;
     Result<void> barrier(std::uint32_t tag) override;
+    Result<std::unique_ptr<Communicator>> split(const std::vector<std::vector<int>>& groups,
+                                                std::string name) override;
+    Result<void> openChannels(std::span<const Channel> channels) override;
+    Result<void> send(const void* data, std::size_t bytes, int to, std::uint32_t tag) override;
+    Result<void> receive(void* data, std::size_t bytes, int from, std::uint32_t tag) override;
 
 private:
     template <class Body>
     Result<void> timed(Body body);
     Result<void> sumInPlaces(const CollectiveCall& call, const SharedSegment::Places& places,
                              Clock::time_point end);
-    void sumOwnSlice(const SharedSegment::Places& places, std::size_t sliceBytes, DType type);
     Result<void> sumThroughStaging(const CollectiveCall& call, std::byte* data,
                                    Clock::time_point end);
 
     const CommunicatorOptions m_options;
-    const std::unique_ptr<SharedSegment> m_segment;
+    const std::shared_ptr<SharedSegment> m_segment; ///< groups split off keep it, too
+    SharedChannels m_channels;
+    std::set<std::string> m_groupNames;
+    bool m_channelsAreOpen = false;
     double m_secondsInside = 0;
     std::optional<Error> m_broken; ///< the first error is the last word
 };
@@ -143,25 +155,14 @@ Result<void> SharedMemoryCommunicator::reduceScatterSum(void* data, std::size_t 
         call.position = places.position;
         if (Result<void> all = m_segment->barrier(call, true, end); !all)
             return all;
-        sumOwnSlice(places, call.bytes() / places.ofRank.size(), type);
+        const std::size_t slice = call.bytes() / places.ofRank.size();
+        const std::size_t begin = slice * static_cast<std::size_t>(m_options.rank);
+        std::vector<const void*> addends;
+        for (const std::byte* place : places.ofRank)
+            addends.push_back(place + begin);
+        sumOver(static_cast<std::byte*>(data) + begin, addends, slice / bytesOf(type), type);
         return m_segment->barrier(call, false, end); // others still read what lies here
     });
-}
-
-/// Block by block through the cache: the own addend is where the sum goes.
-void SharedMemoryCommunicator::sumOwnSlice(const SharedSegment::Places& places,
-                                           std::size_t sliceBytes, DType type) {
-    alignas(kCacheLine) std::array<std::byte, 8192> block;
-    const std::size_t begin = sliceBytes * static_cast<std::size_t>(m_options.rank);
-    std::vector<const void*> addends(places.ofRank.size());
-    for (std::size_t done = 0; done < sliceBytes; done += block.size()) {
-        const std::size_t size = std::min(block.size(), sliceBytes - done);
-        for (std::size_t rank = 0; rank < addends.size(); ++rank)
-            addends[rank] = places.ofRank[rank] + begin + done;
-        sumTo(block.data(), addends, size / bytesOf(type), type);
-        std::memcpy(places.ofRank[static_cast<std::size_t>(m_options.rank)] + begin + done,
-                    block.data(), size);
-    }
 }
 
 Result<void> SharedMemoryCommunicator::allGather(void* data, std::size_t bytes, std::uint32_t tag) {
@@ -189,7 +190,8 @@ Result<void> SharedMemoryCommunicator::broadcast(void* data, std::size_t bytes, 
     TRAINYARD_CHECK_MSG(root >= 0 && root < m_options.worldSize,
                         describePair(root, m_options.worldSize));
     return timed([&](Clock::time_point end) -> Result<void> {
-        CollectiveCall call{CollectiveKind::Broadcast, tag, DType::Fp32, root, bytes};
+        CollectiveCall call{CollectiveKind::Broadcast, tag, DType::Fp32, m_options.nameOf(root),
+                            bytes};
         call.memoryHash = m_segment->memoryHash();
         auto* const target = static_cast<std::byte*>(data);
         std::size_t begin = 0;
@@ -215,13 +217,59 @@ Result<void> SharedMemoryCommunicator::barrier(std::uint32_t tag) {
     });
 }
 
+// ---- Groups and messages ---------------------------------------------------------------------
+
+Result<std::unique_ptr<Communicator>>
+SharedMemoryCommunicator::split(const std::vector<std::vector<int>>& groups, std::string name) {
+    CollectiveCall call = splitCall(groups, name, m_options, m_groupNames);
+    call.memoryHash = m_segment->memoryHash();
+    const GroupPlace place = placeIn(groups, m_options);
+    std::unique_ptr<SharedSegment> segment;
+    const Result<void> done = timed([&](Clock::time_point end) -> Result<void> {
+        auto made = splitSegment(m_segment, m_options, groups, place, call, end);
+        if (!made)
+            return made.error();
+        segment = std::move(*made);
+        return {};
+    });
+    if (!done)
+        return done.error();
+    if (place.isAlone())
+        return makeSingleCommunicator();
+    return std::unique_ptr<Communicator>(
+        std::make_unique<SharedMemoryCommunicator>(place.options, std::move(segment)));
+}
+
+Result<void> SharedMemoryCommunicator::openChannels(std::span<const Channel> channels) {
+    TRAINYARD_CHECK(!std::exchange(m_channelsAreOpen, true));
+    CollectiveCall call = openingCall(channels, m_options);
+    call.memoryHash = m_segment->memoryHash();
+    return timed([&](Clock::time_point end) -> Result<void> {
+        if (Result<void> all = m_segment->barrier(call, true, end); !all)
+            return all;
+        return m_channels.open(channels);
+    });
+}
+
+Result<void> SharedMemoryCommunicator::send(const void* data, std::size_t bytes, int to,
+                                            std::uint32_t tag) {
+    return timed([&](Clock::time_point end) { return m_channels.send(data, bytes, to, tag, end); });
+}
+
+Result<void> SharedMemoryCommunicator::receive(void* data, std::size_t bytes, int from,
+                                               std::uint32_t tag) {
+    return timed(
+        [&](Clock::time_point end) { return m_channels.receive(data, bytes, from, tag, end); });
+}
+
 } // namespace
 
 Result<std::unique_ptr<Communicator>>
 makeSharedMemoryCommunicator(const CommunicatorOptions& options, int segmentFd) {
     if (options.worldSize == 1)
         return makeSingleCommunicator();
-    Result<std::unique_ptr<SharedSegment>> segment = SharedSegment::join(options, segmentFd);
+    Result<std::unique_ptr<SharedSegment>> segment =
+        SharedSegment::join(options, segmentFd, nullptr);
     if (!segment)
         return segment.error();
     return std::unique_ptr<Communicator>(

@@ -7,65 +7,26 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
-#include <ctime>
 #include <system_error>
 
 #include <fcntl.h>
-#include <linux/futex.h>
 #include <sched.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace trainyard::engine {
 
 namespace {
 
-using std::chrono::microseconds;
-using std::chrono::milliseconds;
-
 /// "TYCOMM" and the version of the layout.
-constexpr std::uint64_t kMagic = 0x5459434F4D4D0001u;
+constexpr std::uint64_t kMagic = 0x5459434F4D4D0002u;
 constexpr std::uint64_t kStagingOffset = 64 * 1024;
 constexpr std::uint64_t kPage = 4096;
 static_assert(sizeof(SegmentHeader) + sizeof(RankSlot) * SharedSegment::kMostRanks <=
               kStagingOffset);
 
-/// Spinning this long is cheaper than being woken, and short beside a training step.
-constexpr microseconds kSpin{40};
-/// With more ranks than processors the awaited one may need this very processor. Sleeping gives it
-/// away for certain; sched_yield may cost whole time slices on a busy machine (measured: 20 times
-/// slower).
-constexpr microseconds kSpinOversubscribed{2};
-constexpr int kPausesBetweenLooks = 32;
-/// A sleeping rank looks this often at the status page and the other ranks' slots ...
-constexpr milliseconds kNap{10};
-/// ... and, every so many naps, at their processes.
-constexpr int kNapsBetweenProcessChecks = 5;
-
 std::uint64_t roundedToPage(std::uint64_t bytes) {
     return (bytes + kPage - 1) / kPage * kPage;
-}
-
-void pauseProcessor() {
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#endif
-}
-
-/// Sleeps until woken, at most `longest`, and only while `word` is `expected`. Between processes.
-void futexWait(std::atomic<std::uint32_t>& word, std::uint32_t expected, milliseconds longest) {
-    timespec timeout = {};
-    timeout.tv_sec = longest.count() / 1000;
-    timeout.tv_nsec = longest.count() % 1000 * 1000000;
-    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAIT, expected, &timeout,
-              nullptr, 0);
-}
-
-void futexWakeAll(std::atomic<std::uint32_t>& word) {
-    ::syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), FUTEX_WAKE, INT_MAX, nullptr,
-              nullptr, 0);
 }
 
 int usableProcessors() {
@@ -105,7 +66,8 @@ Result<std::byte*> mapPart(int fd, std::uint64_t offset, std::uint64_t bytes) {
 // ---- Joining ---------------------------------------------------------------------------------
 
 Result<std::unique_ptr<SharedSegment>> SharedSegment::join(const CommunicatorOptions& options,
-                                                           int segmentFd) {
+                                                           int segmentFd,
+                                                           std::shared_ptr<SharedSegment> parent) {
     TRAINYARD_CHECK_MSG(options.rank >= 0 && options.rank < options.worldSize,
                         describePair(options.rank, options.worldSize));
     if (options.worldSize > kMostRanks)
@@ -116,8 +78,10 @@ Result<std::unique_ptr<SharedSegment>> SharedSegment::join(const CommunicatorOpt
     if (fd < 0)
         return Error(Message("The shared memory of the run (descriptor %1) cannot be used: %2.",
                              {std::to_string(segmentFd), std::generic_category().message(errno)}));
-    std::unique_ptr<SharedSegment> segment(new SharedSegment(options, fd));
-    segment->m_oversubscribed = options.worldSize > usableProcessors();
+    std::unique_ptr<SharedSegment> segment(new SharedSegment(options, fd, std::move(parent)));
+    // A group's ranks share the processors with those of the other groups.
+    segment->m_oversubscribed = segment->m_parent ? segment->m_parent->m_oversubscribed
+                                                  : options.worldSize > usableProcessors();
     if (const Result<void> opened = segment->openControlArea(); !opened)
         return opened.error();
     if (const Result<void> taken = segment->takeSlot(); !taken)
@@ -147,12 +111,12 @@ Result<void> SharedSegment::takeSlot() {
     RankSlot& mine = slot(m_options.rank);
     SlotState empty = SlotState::Empty;
     if (!mine.state.compare_exchange_strong(empty, SlotState::Joining))
-        return Error(Message("There is already a rank %1 in the group: process %2.",
-                             {std::to_string(m_options.rank), std::to_string(mine.process.pid)}));
+        return Error(Message(
+            "There is already a rank %1 in the group: process %2.",
+            {std::to_string(m_options.nameOf(m_options.rank)), std::to_string(mine.process.pid)}));
     m_tookSlot = true;
     mine.worldSize = static_cast<std::uint32_t>(m_options.worldSize);
     mine.process = ProcessIdentity::self();
-    mine.culprit = -1;
     mine.state.store(SlotState::Joined);
     header().joined.fetch_add(1);
     futexWakeAll(header().joined);
@@ -173,7 +137,7 @@ Result<void> SharedSegment::waitForOthersToJoin() {
                 continue;
             }
             if (slot(rank).worldSize != static_cast<std::uint32_t>(m_options.worldSize)) {
-                publishFault({FaultKind::Differs, rank});
+                publishFault(faultOf(FaultKind::Differs, rank));
                 return Error(
                     Message("Rank %1 expects a group of %2 ranks, rank %3 one of %4.",
                             {std::to_string(m_options.rank), std::to_string(m_options.worldSize),
@@ -182,23 +146,27 @@ Result<void> SharedSegment::waitForOthersToJoin() {
         }
         if (missing < 0)
             return {};
-        if (const std::optional<Fault> fault = findFault(nap % kNapsBetweenProcessChecks == 0))
+        if (const auto fault = findFault(nap % kNapsBetweenProcessChecks == 0, kEverybody))
             return fail(*fault, during);
         if (Clock::now() >= end)
-            return fail({FaultKind::NeverJoined, missing}, during);
-        futexWait(header().joined, seen, kNap);
+            return fail({FaultKind::NeverJoined, m_options.nameOf(missing)}, during);
+        futexWait(header().joined, seen);
     }
 }
 
+void SharedSegment::leave() {
+    if (!m_tookSlot)
+        return;
+    SlotState joined = SlotState::Joined;
+    slot(m_options.rank).state.compare_exchange_strong(joined, SlotState::Left);
+    header().phase.wake();
+    futexWakeAll(header().joined);
+}
+
 SharedSegment::~SharedSegment() {
-    if (m_tookSlot) {
-        SlotState joined = SlotState::Joined;
-        slot(m_options.rank).state.compare_exchange_strong(joined, SlotState::Left);
-        futexWakeAll(header().phase);
-        futexWakeAll(header().joined);
-    }
-    for (const Arena& arena : m_arenas)
-        ::munmap(arena.mapping, arena.bytesPerRank * static_cast<std::size_t>(m_options.worldSize));
+    leave();
+    for (const Mapping& mapping : m_mappings)
+        ::munmap(mapping.begin, mapping.bytes);
     if (m_control)
         ::munmap(m_control, m_controlBytes);
     ::close(m_fd);
@@ -215,24 +183,40 @@ std::byte* SharedSegment::staging(int rank, std::uint32_t phase) const {
            kPieceBytes * (2 * static_cast<std::size_t>(rank) + (phase & 1));
 }
 
-Result<std::span<std::byte>> SharedSegment::allocateArena(std::size_t bytes) {
-    TRAINYARD_CHECK_MSG(m_phase == 0, "reducible memory is asked for before the first collective");
-    constexpr std::size_t kMost = std::size_t{1} << 46;
-    if (bytes > kMost)
+Result<std::uint64_t> SharedSegment::reserve(std::uint64_t bytes) {
+    if (bytes >= kMostBytes)
         return noSharedMemory(bytes, ENOMEM);
-    m_memoryHash = mixMemoryHash(m_memoryHash, bytes);
+    const std::uint64_t begin = m_end;
+    m_end += roundedToPage(bytes);
+    return begin;
+}
+
+Result<std::byte*> SharedSegment::map(std::uint64_t offset, std::uint64_t bytes) {
+    const Result<std::byte*> mapping = mapPart(m_fd, offset, roundedToPage(bytes));
+    if (mapping)
+        m_mappings.push_back({*mapping, roundedToPage(bytes)});
+    return mapping;
+}
+
+Result<std::span<std::byte>> SharedSegment::allocateArena(std::size_t bytes) {
+    TRAINYARD_CHECK_MSG(!m_hasWorked, "reducible memory is asked for before the first collective");
+    if (bytes >= kMostBytes)
+        return noSharedMemory(bytes, ENOMEM);
+    m_memoryHash = mixHash(m_memoryHash, bytes);
     if (bytes == 0)
         return std::span<std::byte>();
     Arena arena;
     arena.bytesPerRank = roundedToPage(bytes);
-    arena.offset = m_end;
     const std::uint64_t total =
         arena.bytesPerRank * static_cast<std::uint64_t>(m_options.worldSize);
-    const Result<std::byte*> mapping = mapPart(m_fd, m_end, total);
+    const Result<std::uint64_t> offset = reserve(total);
+    if (!offset)
+        return offset.error();
+    arena.offset = *offset;
+    const Result<std::byte*> mapping = map(arena.offset, total);
     if (!mapping)
         return mapping.error();
     arena.mapping = *mapping;
-    m_end += total;
     m_arenas.push_back(arena);
     return std::span<std::byte>(
         arena.mapping + arena.bytesPerRank * static_cast<std::size_t>(m_options.rank), bytes);
@@ -258,12 +242,6 @@ SharedSegment::Places SharedSegment::find(const void* data, std::size_t bytes) c
 
 // ---- Barrier ---------------------------------------------------------------------------------
 
-bool SharedSegment::phaseIsComplete(std::uint32_t phase) const {
-    // Nobody can be more than one phase ahead, so equality would do; the difference survives
-    // wrapping.
-    return static_cast<std::int32_t>(header().phase.load(std::memory_order_acquire) - phase) >= 0;
-}
-
 bool SharedSegment::hasArrived(int rank) const {
     return static_cast<std::int32_t>(slot(rank).phase.load(std::memory_order_acquire) - m_phase) >=
            0;
@@ -275,39 +253,24 @@ Result<void> SharedSegment::barrier(const CollectiveCall& call, bool compare,
     RankSlot& mine = slot(m_options.rank);
     mine.calls[phase & 1] = call;
     mine.phase.store(phase, std::memory_order_release);
+    m_hasWorked = m_hasWorked ||
+                  (call.kind != CollectiveKind::Split && call.kind != CollectiveKind::OpenChannels);
     const auto everybody = static_cast<std::uint32_t>(m_options.worldSize);
-    if (header().arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 == everybody * phase) {
-        // Sequentially consistent with the sleeper's increment and the kernel's look at the phase:
-        // either the sleeper is seen here, or it sees the new phase and does not sleep.
-        header().phase.store(phase);
-        if (header().sleepers.load() != 0)
-            futexWakeAll(header().phase);
-    } else if (const Result<void> complete = sleepUntilComplete(call, end); !complete) {
-        return complete;
-    }
+    if (header().arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 == everybody * phase)
+        header().phase.raiseTo(phase);
+    else if (const auto fault = waitForPeer(header().phase, phase, kEverybody, end))
+        return fail(*fault, call.text());
     return compare ? compareCalls(call) : Result<void>();
 }
 
-Result<void> SharedSegment::sleepUntilComplete(const CollectiveCall& call, Clock::time_point end) {
-    const std::uint32_t phase = m_phase;
-    const Clock::time_point spinEnd =
-        Clock::now() + (m_oversubscribed ? kSpinOversubscribed : kSpin);
-    do {
-        for (int i = 0; i < kPausesBetweenLooks && !phaseIsComplete(phase); ++i)
-            pauseProcessor();
-    } while (!phaseIsComplete(phase) && Clock::now() < spinEnd);
-    std::optional<Fault> fault;
-    for (int nap = 0; !phaseIsComplete(phase) && !fault; ++nap) {
-        header().sleepers.fetch_add(1);
-        futexWait(header().phase, phase - 1, kNap);
-        header().sleepers.fetch_sub(1);
-        if (phaseIsComplete(phase))
-            break;
-        fault = findFault(nap % kNapsBetweenProcessChecks == 0);
+std::optional<Fault> SharedSegment::waitForPeer(SharedCounter& counter, std::uint32_t target,
+                                                int peer, Clock::time_point end) const {
+    return counter.waitFor(target, m_oversubscribed, [&](int nap) {
+        std::optional<Fault> fault = findFault(nap % kNapsBetweenProcessChecks == 0, peer);
         if (!fault && Clock::now() >= end)
-            fault = findMissing();
-    }
-    return fault ? fail(*fault, call.text()) : Result<void>();
+            fault = findMissing(peer);
+        return fault;
+    });
 }
 
 Result<void> SharedSegment::compareCalls(const CollectiveCall& call) {
@@ -315,60 +278,78 @@ Result<void> SharedSegment::compareCalls(const CollectiveCall& call) {
         const CollectiveCall& other = slot(rank).calls[m_phase & 1];
         if (other == call)
             continue;
-        publishFault({FaultKind::Differs, rank});
-        return callsDiffer(m_options.rank, call, rank, other);
+        publishFault(faultOf(FaultKind::Differs, rank));
+        return callsDiffer(m_options.nameOf(m_options.rank), call, m_options.nameOf(rank), other);
     }
     return {};
 }
 
 // ---- What ends a wait early ------------------------------------------------------------------
 
-std::optional<SharedSegment::Fault> SharedSegment::findFault(bool lookAtProcesses) const {
+Fault SharedSegment::faultOf(FaultKind kind, int rank) const {
+    return {kind, m_options.nameOf(rank), slot(rank).process.pid};
+}
+
+std::optional<Fault> SharedSegment::publishedFault() const {
+    for (int rank = 0; rank < m_options.worldSize; ++rank)
+        if (slot(rank).state.load() == SlotState::Failed)
+            return slot(rank).fault;
+    return m_parent ? m_parent->publishedFault() : std::nullopt;
+}
+
+bool SharedSegment::isAwaited(int rank, int peer) const {
+    return peer == kEverybody ? m_phase == 0 || !hasArrived(rank) : rank == peer;
+}
+
+std::optional<Fault> SharedSegment::findFault(bool lookAtProcesses, int peer) const {
     if (m_options.status && m_options.status->header().abort.load() != 0)
-        return Fault{FaultKind::Aborted, -1};
+        return Fault{FaultKind::Aborted};
+    if (const std::optional<Fault> fault = publishedFault())
+        return fault;
     for (int rank = 0; rank < m_options.worldSize; ++rank) {
         const RankSlot& other = slot(rank);
         const SlotState state = other.state.load();
-        if (rank == m_options.rank || state == SlotState::Empty || state == SlotState::Joining)
-            continue;
-        if (state == SlotState::Failed)
-            return Fault{other.fault, other.culprit};
-        if (hasArrived(rank) && m_phase > 0)
+        if (rank == m_options.rank || state == SlotState::Empty || state == SlotState::Joining ||
+            !isAwaited(rank, peer))
             continue;
         if (state == SlotState::Left)
-            return Fault{FaultKind::Left, rank};
+            return faultOf(FaultKind::Left, rank);
         if (lookAtProcesses && other.process.state() == ProcessState::Dead)
-            return Fault{FaultKind::Died, rank};
+            return faultOf(FaultKind::Died, rank);
     }
     return std::nullopt;
 }
 
-SharedSegment::Fault SharedSegment::findMissing() const {
-    Fault fault{FaultKind::Missing, -1};
+Fault SharedSegment::findMissing(int peer) const {
+    std::optional<Fault> missing;
     for (int rank = 0; rank < m_options.worldSize; ++rank) {
-        if (hasArrived(rank))
+        if (rank == m_options.rank || !isAwaited(rank, peer))
             continue;
         if (slot(rank).process.state() == ProcessState::Stopped)
-            return {FaultKind::Stopped, rank};
-        if (fault.culprit < 0)
-            fault.culprit = rank;
+            return faultOf(FaultKind::Stopped, rank);
+        if (!missing)
+            missing = faultOf(FaultKind::Missing, rank);
     }
-    return fault;
+    return missing.value_or(Fault{FaultKind::Missing});
 }
 
 void SharedSegment::publishFault(const Fault& fault) {
     RankSlot& mine = slot(m_options.rank);
-    mine.fault = fault.kind;
-    mine.culprit = fault.culprit;
-    mine.state.store(SlotState::Failed);
-    futexWakeAll(header().phase);
+    SlotState joined = SlotState::Joined;
+    // Also when groups of one rank fail in several threads: the first one tells.
+    if (mine.state.compare_exchange_strong(joined, SlotState::Failing)) {
+        mine.fault = fault;
+        mine.state.store(SlotState::Failed);
+    }
+    header().phase.wake();
     futexWakeAll(header().joined);
+    if (m_parent)
+        m_parent->publishFault(fault);
 }
 
 Error SharedSegment::fail(const Fault& fault, const std::string& during) {
     publishFault(fault);
-    const std::int64_t pid = fault.culprit >= 0 ? slot(fault.culprit).process.pid : 0;
-    return faultError(fault.kind, fault.culprit, pid, during, m_options.deadline);
+    return faultError(fault, during, m_options.deadline);
 }
 
 } // namespace trainyard::engine

@@ -6,18 +6,23 @@
 //
 //   0         header | one slot per rank          control area
 //   64 KiB    rank 0: 2 pieces | rank 1: ...      staging for data that lies elsewhere
-//   then      arena 0: rank 0 | rank 1 | ...      reducible memory, in the order it was asked for
+//   then      arena 0: rank 0 | rank 1 | ...      reducible memory and channels, in the order they
+//             were asked for
 //
-// Barrier: a counter of arrivals and a phase number. The last to arrive raises the phase, the
-// others spin for a moment and then sleep on it (futex). The phase number takes the place of a
-// sense bit, so a rank that is already in the next phase cannot be confused with one still in this.
-// A slot keeps the last phase its rank has come to, which names who is missing.
+// Barrier: a counter of arrivals and a phase number. The last to arrive raises the phase, which the
+// others wait for. The phase number takes the place of a sense bit, so a rank that is already in
+// the next phase cannot be confused with one still in this. A slot keeps the last phase its rank
+// has come to, which names who is missing.
+//
+// A group that is split off has a segment of its own and keeps its parent's, where its faults are
+// published, too: a rank that waits in another group for a victim learns of the cause.
 #pragma once
 
 #include "engine/base/result.h"
 #include "engine/comm/collective_call.h"
 #include "engine/comm/communicator.h"
 #include "engine/comm/process_identity.h"
+#include "engine/comm/shared_counter.h"
 
 #include <array>
 #include <atomic>
@@ -27,17 +32,17 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace trainyard::engine {
 
-enum class SlotState : std::uint32_t { Empty, Joining, Joined, Left, Failed };
+enum class SlotState : std::uint32_t { Empty, Joining, Joined, Left, Failing, Failed };
 
 struct alignas(64) RankSlot {
     std::atomic<SlotState> state;
     std::atomic<std::uint32_t> phase; ///< last phase this rank has arrived at
-    FaultKind fault;                  ///< Failed only; written before the state
-    std::int32_t culprit;             ///< Failed only
+    Fault fault;                      ///< Failed only; written while Failing
     std::uint32_t worldSize;          ///< this and `process` are written before Joined
     ProcessIdentity process;
     /// Calls of even and odd phases: a rank may write its next call while others still compare this
@@ -49,8 +54,7 @@ struct alignas(64) SegmentHeader {
     std::atomic<std::uint64_t> magic;
     std::atomic<std::uint32_t> joined;               ///< futex: ranks that have joined
     alignas(64) std::atomic<std::uint32_t> arrivals; ///< worldSize more in each phase, wraps
-    alignas(64) std::atomic<std::uint32_t> phase;    ///< futex: last complete phase
-    std::atomic<std::uint32_t> sleepers;
+    alignas(64) SharedCounter phase;                 ///< last complete one
 };
 
 class SharedSegment {
@@ -58,16 +62,25 @@ public:
     using Clock = std::chrono::steady_clock;
     static constexpr int kMostRanks = 128;
     static constexpr std::size_t kPieceBytes = 256 * 1024;
+    /// More than any machine has.
+    static constexpr std::size_t kMostBytes = std::size_t{1} << 46;
 
-    /// Takes this rank's slot and waits until all ranks have theirs.
-    static Result<std::unique_ptr<SharedSegment>> join(const CommunicatorOptions& options,
-                                                       int segmentFd);
-    /// Marks the rank as gone, so that nobody waits for it.
+    /// Takes this rank's slot and waits until all ranks have theirs. `parent`: of the group from
+    /// which this one is split off, or null.
+    static Result<std::unique_ptr<SharedSegment>>
+    join(const CommunicatorOptions& options, int segmentFd, std::shared_ptr<SharedSegment> parent);
     ~SharedSegment();
     SharedSegment(const SharedSegment&) = delete;
     SharedSegment& operator=(const SharedSegment&) = delete;
 
+    /// Marks the rank as gone, so that nobody waits for it.
+    void leave();
+
     Result<std::span<std::byte>> allocateArena(std::size_t bytes);
+    /// Lays out so many more bytes, alike on all ranks; where they begin.
+    Result<std::uint64_t> reserve(std::uint64_t bytes);
+    /// A part of what is reserved, zero when nobody has written to it yet. Lives as long as this.
+    Result<std::byte*> map(std::uint64_t offset, std::uint64_t bytes);
     /// Of the sizes of all arenas; part of every call.
     std::uint64_t memoryHash() const { return m_memoryHash; }
 
@@ -87,6 +100,14 @@ public:
     /// Waits for all ranks until `end`; `call` must be the same on each. `compare`: false inside a
     /// call whose first barrier has compared it.
     Result<void> barrier(const CollectiveCall& call, bool compare, Clock::time_point end);
+    /// Waits until `peer` has raised `counter` to `target`; else why it never will.
+    std::optional<Fault> waitForPeer(SharedCounter& counter, std::uint32_t target, int peer,
+                                     Clock::time_point end) const;
+
+    /// Lets the other ranks know that this one waits no more, and why.
+    void publishFault(const Fault& fault);
+    /// Publishes it, too.
+    Error fail(const Fault& fault, const std::string& during);
 
 private:
     struct Arena {
@@ -94,38 +115,43 @@ private:
         std::size_t bytesPerRank = 0;
         std::uint64_t offset = 0; ///< in the segment
     };
-    struct Fault {
-        FaultKind kind;
-        int culprit = -1;
+    struct Mapping {
+        std::byte* begin = nullptr;
+        std::size_t bytes = 0;
     };
+    /// For a peer: everybody whom a barrier waits for.
+    static constexpr int kEverybody = -1;
 
-    SharedSegment(const CommunicatorOptions& options, int fd) : m_options(options), m_fd(fd) {}
+    SharedSegment(const CommunicatorOptions& options, int fd, std::shared_ptr<SharedSegment> parent)
+        : m_options(options), m_fd(fd), m_parent(std::move(parent)) {}
     Result<void> openControlArea();
     Result<void> takeSlot();
     Result<void> waitForOthersToJoin();
-    Result<void> sleepUntilComplete(const CollectiveCall& call, Clock::time_point end);
     Result<void> compareCalls(const CollectiveCall& call);
-    std::optional<Fault> findFault(bool lookAtProcesses) const;
-    Fault findMissing() const;
-    Error fail(const Fault& fault, const std::string& during);
-    void publishFault(const Fault& fault);
+    std::optional<Fault> publishedFault() const;
+    std::optional<Fault> findFault(bool lookAtProcesses, int peer) const;
+    Fault findMissing(int peer) const;
+    Fault faultOf(FaultKind kind, int rank) const;
+    bool isAwaited(int rank, int peer) const;
     bool hasArrived(int rank) const;
-    bool phaseIsComplete(std::uint32_t phase) const;
 
     SegmentHeader& header() const { return *reinterpret_cast<SegmentHeader*>(m_control); }
     RankSlot& slot(int rank) const;
     std::byte* staging(int rank, std::uint32_t phase) const;
 
     const CommunicatorOptions m_options;
-    const int m_fd;                 ///< own duplicate
+    const int m_fd; ///< own duplicate
+    const std::shared_ptr<SharedSegment> m_parent;
     std::byte* m_control = nullptr; ///< control area and staging, mapped at once
     std::uint64_t m_controlBytes = 0;
     std::uint64_t m_end = 0;   ///< of what is laid out in the segment
     std::uint32_t m_phase = 0; ///< last phase this rank has passed
     bool m_tookSlot = false;
+    bool m_hasWorked = false;      ///< anything but splitting and opening channels
     bool m_oversubscribed = false; ///< more ranks than processors
     std::uint64_t m_memoryHash = 0;
     std::vector<Arena> m_arenas;
+    std::vector<Mapping> m_mappings;
 };
 
 } // namespace trainyard::engine

@@ -2,12 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/comm/sums.h"
 
+#include "engine/base/bfloat16.h"
 #include "engine/base/check.h"
 #include "engine/base/multiversion.h"
 
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <string>
+#include <vector>
 
 namespace trainyard::engine {
 
@@ -60,84 +63,157 @@ void sumTwoDoubles(double* __restrict out, const double* __restrict a, const dou
         out[i] = a[i] + b[i];
 }
 
-void add(float* sum, const float* addend, std::size_t count) {
-    addIntoFloats(sum, addend, count);
-}
-void add(double* sum, const double* addend, std::size_t count) {
-    addIntoDoubles(sum, addend, count);
-}
-void sumBoth(float* a, float* b, std::size_t count) {
-    sumBothFloats(a, b, count);
-}
-void sumBoth(double* a, double* b, std::size_t count) {
-    sumBothDoubles(a, b, count);
-}
-void sumTwo(float* out, const float* a, const float* b, std::size_t count) {
-    sumTwoFloats(out, a, b, count);
-}
-void sumTwo(double* out, const double* a, const double* b, std::size_t count) {
-    sumTwoDoubles(out, a, b, count);
+TRAINYARD_MULTIVERSION
+void sumTwoHalves(float* __restrict out, const Bf16* __restrict a, const Bf16* __restrict b,
+                  std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+        out[i] = widened(a[i]) + widened(b[i]);
 }
 
-template <class Real>
-void sumInPlaceAs(std::span<void* const> buffers, std::size_t count) {
-    if (buffers.size() == 2) {
-        sumBoth(static_cast<Real*>(buffers[0]), static_cast<Real*>(buffers[1]), count);
-        return;
+TRAINYARD_MULTIVERSION
+void addIntoHalves(float* __restrict sum, const Bf16* __restrict addend, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+        sum[i] += widened(addend[i]);
+}
+
+/// How a sum of elements is added up and kept: `Sum` holds partial ones.
+template <class Element>
+struct Adding;
+
+template <>
+struct Adding<float> {
+    using Sum = float;
+    static void begin(float* sum, const float* a, const float* b, std::size_t count) {
+        sumTwoFloats(sum, a, b, count);
     }
-    constexpr std::size_t kBlock = kBlockBytes / sizeof(Real);
-    alignas(64) std::array<Real, kBlock> sum;
+    static void add(float* sum, const float* addend, std::size_t count) {
+        addIntoFloats(sum, addend, count);
+    }
+    static void keep(float* out, const float* sum, std::size_t count) {
+        std::memcpy(out, sum, count * sizeof(float));
+    }
+};
+
+template <>
+struct Adding<double> {
+    using Sum = double;
+    static void begin(double* sum, const double* a, const double* b, std::size_t count) {
+        sumTwoDoubles(sum, a, b, count);
+    }
+    static void add(double* sum, const double* addend, std::size_t count) {
+        addIntoDoubles(sum, addend, count);
+    }
+    static void keep(double* out, const double* sum, std::size_t count) {
+        std::memcpy(out, sum, count * sizeof(double));
+    }
+};
+
+template <>
+struct Adding<Bf16> {
+    using Sum = float;
+    static void begin(float* sum, const Bf16* a, const Bf16* b, std::size_t count) {
+        sumTwoHalves(sum, a, b, count);
+    }
+    static void add(float* sum, const Bf16* addend, std::size_t count) {
+        addIntoHalves(sum, addend, count);
+    }
+    static void keep(Bf16* out, const float* sum, std::size_t count) {
+        narrow(sum, out, static_cast<std::int64_t>(count));
+    }
+};
+
+/// Block by block through the cache; each sum goes to `keep(sum, begin, size)`.
+template <class Element, class Keep>
+void sumBlocks(std::span<const void* const> addends, std::size_t count, Keep keep) {
+    using Sum = typename Adding<Element>::Sum;
+    constexpr std::size_t kBlock = kBlockBytes / sizeof(Sum);
+    alignas(64) std::array<Sum, kBlock> sum;
     for (std::size_t begin = 0; begin < count; begin += kBlock) {
         const std::size_t size = std::min(kBlock, count - begin);
-        sumTwo(sum.data(), static_cast<const Real*>(buffers[0]) + begin,
-               static_cast<const Real*>(buffers[1]) + begin, size);
-        for (std::size_t i = 2; i < buffers.size(); ++i)
-            add(sum.data(), static_cast<const Real*>(buffers[i]) + begin, size);
-        for (void* const buffer : buffers)
-            std::memcpy(static_cast<Real*>(buffer) + begin, sum.data(), size * sizeof(Real));
+        const auto addend = [&](std::size_t i) {
+            return static_cast<const Element*>(addends[i]) + begin;
+        };
+        Adding<Element>::begin(sum.data(), addend(0), addend(1), size);
+        for (std::size_t i = 2; i < addends.size(); ++i)
+            Adding<Element>::add(sum.data(), addend(i), size);
+        keep(sum.data(), begin, size);
     }
 }
 
+template <class Element>
+void sumOverAs(Element* out, std::span<const void* const> addends, std::size_t count) {
+    sumBlocks<Element>(addends, count, [&](const auto* sum, std::size_t begin, std::size_t size) {
+        Adding<Element>::keep(out + begin, sum, size);
+    });
+}
+
+/// Without a copy: for elements that are their own sums.
 template <class Real>
 void sumToAs(Real* out, std::span<const void* const> addends, std::size_t count) {
     constexpr std::size_t kBlock = kBlockBytes / sizeof(Real);
     for (std::size_t begin = 0; begin < count; begin += kBlock) {
         const std::size_t size = std::min(kBlock, count - begin);
-        sumTwo(out + begin, static_cast<const Real*>(addends[0]) + begin,
-               static_cast<const Real*>(addends[1]) + begin, size);
+        Adding<Real>::begin(out + begin, static_cast<const Real*>(addends[0]) + begin,
+                            static_cast<const Real*>(addends[1]) + begin, size);
         for (std::size_t i = 2; i < addends.size(); ++i)
-            add(out + begin, static_cast<const Real*>(addends[i]) + begin, size);
+            Adding<Real>::add(out + begin, static_cast<const Real*>(addends[i]) + begin, size);
     }
 }
 
-bool isDouble(DType type) {
-    TRAINYARD_CHECK_MSG(type == DType::Fp32 || type == DType::Fp64, std::string(name(type)));
-    return type == DType::Fp64;
+template <class Element>
+void sumInPlaceAs(std::span<void* const> buffers, std::size_t count) {
+    const std::vector<const void*> addends(buffers.begin(), buffers.end());
+    sumBlocks<Element>(addends, count, [&](const auto* sum, std::size_t begin, std::size_t size) {
+        auto* const first = static_cast<Element*>(buffers[0]) + begin;
+        Adding<Element>::keep(first, sum, size);
+        for (std::size_t i = 1; i < buffers.size(); ++i)
+            std::memcpy(static_cast<Element*>(buffers[i]) + begin, first, size * sizeof(Element));
+    });
+}
+
+[[noreturn]] void refuse(DType type) {
+    throwBrokenInvariant(__FILE__, __LINE__, "a type that can be summed", std::string(name(type)));
 }
 
 } // namespace
 
-void addInto(void* sum, const void* addend, std::size_t count, DType type) {
-    if (isDouble(type))
-        add(static_cast<double*>(sum), static_cast<const double*>(addend), count);
-    else
-        add(static_cast<float*>(sum), static_cast<const float*>(addend), count);
-}
-
 void sumInPlace(std::span<void* const> buffers, std::size_t count, DType type) {
     TRAINYARD_CHECK(buffers.size() >= 2);
-    if (isDouble(type))
-        sumInPlaceAs<double>(buffers, count);
-    else
+    const bool two = buffers.size() == 2;
+    if (type == DType::Fp32 && two)
+        sumBothFloats(static_cast<float*>(buffers[0]), static_cast<float*>(buffers[1]), count);
+    else if (type == DType::Fp32)
         sumInPlaceAs<float>(buffers, count);
+    else if (type == DType::Fp64 && two)
+        sumBothDoubles(static_cast<double*>(buffers[0]), static_cast<double*>(buffers[1]), count);
+    else if (type == DType::Fp64)
+        sumInPlaceAs<double>(buffers, count);
+    else if (type == DType::Bf16)
+        sumInPlaceAs<Bf16>(buffers, count);
+    else
+        refuse(type);
 }
 
 void sumTo(void* out, std::span<const void* const> addends, std::size_t count, DType type) {
     TRAINYARD_CHECK(addends.size() >= 2);
-    if (isDouble(type))
+    if (type == DType::Fp32)
+        sumToAs(static_cast<float*>(out), addends, count);
+    else if (type == DType::Fp64)
         sumToAs(static_cast<double*>(out), addends, count);
     else
-        sumToAs(static_cast<float*>(out), addends, count);
+        sumOver(out, addends, count, type);
+}
+
+void sumOver(void* out, std::span<const void* const> addends, std::size_t count, DType type) {
+    TRAINYARD_CHECK(addends.size() >= 2);
+    if (type == DType::Fp32)
+        sumOverAs(static_cast<float*>(out), addends, count);
+    else if (type == DType::Fp64)
+        sumOverAs(static_cast<double*>(out), addends, count);
+    else if (type == DType::Bf16)
+        sumOverAs(static_cast<Bf16*>(out), addends, count);
+    else
+        refuse(type);
 }
 
 } // namespace trainyard::engine

@@ -5,6 +5,8 @@
 // of ranks, the same over shared memory and TCP, and nothing left behind.
 #include "engine/comm/communicator.h"
 
+#include "engine/base/bfloat16.h"
+
 #include "tests/comm/rank_processes.h"
 
 #include <QDir>
@@ -22,8 +24,10 @@ using namespace trainyard::test;
 
 namespace {
 
-template <class Real>
-constexpr DType kType = sizeof(Real) == 8 ? DType::Fp64 : DType::Fp32;
+template <class Element>
+constexpr DType kType = sizeof(Element) == 8   ? DType::Fp64
+                        : sizeof(Element) == 4 ? DType::Fp32
+                                               : DType::Bf16;
 constexpr std::byte kGuard{0x5A};
 const QString kFine = QStringLiteral("fine");
 
@@ -36,22 +40,43 @@ Real valueAt(int rank, std::size_t index, std::uint32_t salt) {
     return mantissa * static_cast<Real>(1u << (mixed & 15u)) / static_cast<Real>(3);
 }
 
-template <class Real>
+template <>
+Bf16 valueAt<Bf16>(int rank, std::size_t index, std::uint32_t salt) {
+    return narrowed(valueAt<float>(rank, index, salt));
+}
+
+template <class Element>
 void fill(std::byte* data, std::size_t count, int rank, std::uint32_t salt) {
     for (std::size_t i = 0; i < count; ++i) {
-        const Real value = valueAt<Real>(rank, i, salt);
-        std::memcpy(data + i * sizeof(Real), &value, sizeof(Real));
+        const Element value = valueAt<Element>(rank, i, salt);
+        std::memcpy(data + i * sizeof(Element), &value, sizeof(Element));
     }
 }
 
-/// Every element against the sum in rank order, bit for bit.
+/// In rank order.
 template <class Real>
+Real sumAt(std::size_t index, int worldSize, std::uint32_t salt) {
+    Real sum = valueAt<Real>(0, index, salt);
+    for (int rank = 1; rank < worldSize; ++rank)
+        sum = sum + valueAt<Real>(rank, index, salt);
+    return sum;
+}
+
+/// Added in fp32, rounded at the end.
+template <>
+Bf16 sumAt<Bf16>(std::size_t index, int worldSize, std::uint32_t salt) {
+    float sum = widened(valueAt<Bf16>(0, index, salt));
+    for (int rank = 1; rank < worldSize; ++rank)
+        sum = sum + widened(valueAt<Bf16>(rank, index, salt));
+    return narrowed(sum);
+}
+
+/// Every element against the sum in rank order, bit for bit.
+template <class Element>
 bool isSum(const std::byte* data, std::size_t count, int worldSize, std::uint32_t salt) {
     for (std::size_t i = 0; i < count; ++i) {
-        Real sum = valueAt<Real>(0, i, salt);
-        for (int rank = 1; rank < worldSize; ++rank)
-            sum = sum + valueAt<Real>(rank, i, salt);
-        if (std::memcmp(data + i * sizeof(Real), &sum, sizeof(Real)) != 0)
+        const Element sum = sumAt<Element>(i, worldSize, salt);
+        if (std::memcmp(data + i * sizeof(Element), &sum, sizeof(Element)) != 0)
             return false;
     }
     return true;
@@ -87,6 +112,7 @@ std::string checkBroadcast(Communicator& group, std::byte* data, std::size_t byt
 }
 
 constexpr std::size_t kLargest = 8 * 1024 * 1024;
+constexpr std::size_t kLargestShard = 4'500'032;
 
 /// All sizes, both types, in reducible memory and elsewhere, aligned and not.
 std::string everySum(Communicator& group) {
@@ -116,6 +142,10 @@ std::string everySum(Communicator& group) {
                         checkSum<double>(group, memory + offset, bytes / sizeof(double), ++tag);
                     !wrong.empty())
                     return wrong;
+                if (std::string wrong =
+                        checkSum<Bf16>(group, memory + offset, bytes / sizeof(Bf16), ++tag);
+                    group.worldSize() > 1 && !wrong.empty())
+                    return wrong;
             }
         // An odd number of floats, on an odd float.
         if (std::string wrong =
@@ -127,17 +157,18 @@ std::string everySum(Communicator& group) {
 }
 
 /// The own slice has the bits of an all-reduce; what is gathered is what each rank had.
+template <class Element>
 std::string checkShards(Communicator& group, std::byte* data, std::size_t slice,
                         std::uint32_t tag) {
     const auto ranks = static_cast<std::size_t>(group.worldSize());
     const std::size_t own = slice * static_cast<std::size_t>(group.rank());
-    const std::size_t count = slice * ranks / sizeof(float);
+    const std::size_t count = slice * ranks / sizeof(Element);
     std::vector<std::byte> expected(slice * ranks);
-    fill<float>(expected.data(), count, group.rank(), tag);
-    fill<float>(data, count, group.rank(), tag);
-    if (auto done = group.allReduceSum(expected.data(), count, DType::Fp32, tag); !done)
+    fill<Element>(expected.data(), count, group.rank(), tag);
+    fill<Element>(data, count, group.rank(), tag);
+    if (auto done = group.allReduceSum(expected.data(), count, kType<Element>, tag); !done)
         return done.error().sentence();
-    if (auto done = group.reduceScatterSum(data, count, DType::Fp32, tag); !done)
+    if (auto done = group.reduceScatterSum(data, count, kType<Element>, tag); !done)
         return done.error().sentence();
     if (!std::equal(data + own, data + own + slice,
                     expected.begin() + static_cast<std::ptrdiff_t>(own)))
@@ -152,12 +183,22 @@ std::string everyShard(Communicator& group) {
     const Result<std::span<std::byte>> arena = group.allocateReducible(4 * 300'032);
     if (!arena)
         return "no memory";
-    std::vector<std::byte> elsewhere(arena->size());
+    std::vector<std::byte> elsewhere(4 * kLargestShard);
     std::uint32_t tag = 0;
+    const auto checkAll = [&](std::byte* memory, std::size_t slice) {
+        std::string wrong = checkShards<float>(group, memory, slice, ++tag);
+        if (wrong.empty())
+            wrong = checkShards<double>(group, memory, slice, ++tag);
+        return wrong.empty() ? checkShards<Bf16>(group, memory, slice, ++tag) : wrong;
+    };
     for (const std::size_t slice : {64u, 8192u, 8256u, 300'032u})
         for (std::byte* memory : {arena->data(), elsewhere.data()})
-            if (std::string wrong = checkShards(group, memory, slice, ++tag); !wrong.empty())
+            if (std::string wrong = checkAll(memory, slice); !wrong.empty())
                 return std::to_string(ranks) + " ranks: " + wrong;
+    // More blocks than are on their way at once.
+    if (std::string wrong = checkShards<Bf16>(group, elsewhere.data(), kLargestShard, ++tag);
+        !wrong.empty())
+        return std::to_string(ranks) + " ranks: " + wrong;
     return "fine";
 }
 

@@ -4,8 +4,12 @@
 // The sum kernels against plain loops, bit for bit, at every length around their block sizes.
 #include "engine/comm/sums.h"
 
+#include "engine/base/bfloat16.h"
+#include "engine/base/check.h"
+
 #include <QtTest>
 
+#include <array>
 #include <cstring>
 #include <vector>
 
@@ -52,10 +56,14 @@ void checkSums(std::size_t buffers, std::size_t count) {
     QVERIFY(sameBits(out, expected));
     QCOMPARE(out[count], Real{-7});
 
-    std::vector<Real> sum = data[0];
-    for (std::size_t buffer = 1; buffer < buffers; ++buffer)
-        addInto(sum.data(), data[buffer].data(), count, kType<Real>);
-    QVERIFY(sameBits(sum, expected));
+    for (const std::size_t place : {std::size_t{0}, buffers - 1}) {
+        std::vector<Real> own = data[place];
+        addends[place] = own.data();
+        sumOver(own.data(), addends, count, kType<Real>);
+        addends[place] = data[place].data();
+        QVERIFY(sameBits(own, expected));
+        QCOMPARE(own[count], valueAt<Real>(place, count));
+    }
 
     std::vector<void*> places;
     for (std::vector<Real>& buffer : data)
@@ -64,6 +72,43 @@ void checkSums(std::size_t buffers, std::size_t count) {
     for (std::size_t buffer = 0; buffer < buffers; ++buffer) {
         QVERIFY(sameBits(data[buffer], expected));
         QCOMPARE(data[buffer][count], valueAt<Real>(buffer, count));
+    }
+}
+
+/// Halves are added in fp32 and rounded at the end.
+void checkHalves(std::size_t buffers, std::size_t count) {
+    std::vector<std::vector<Bf16>> data(buffers, std::vector<Bf16>(count + 1));
+    for (std::size_t buffer = 0; buffer < buffers; ++buffer)
+        for (std::size_t i = 0; i <= count; ++i)
+            data[buffer][i] = narrowed(valueAt<float>(buffer, i));
+    std::vector<Bf16> expected(count);
+    for (std::size_t i = 0; i < count; ++i) {
+        float sum = widened(data[0][i]);
+        for (std::size_t buffer = 1; buffer < buffers; ++buffer)
+            sum = sum + widened(data[buffer][i]);
+        expected[i] = narrowed(sum);
+    }
+
+    std::vector<Bf16> out(count + 1, Bf16{77});
+    std::vector<const void*> addends;
+    for (const std::vector<Bf16>& buffer : data)
+        addends.push_back(buffer.data());
+    sumTo(out.data(), addends, count, DType::Bf16);
+    QVERIFY(sameBits(out, expected));
+    QCOMPARE(out[count].bits, std::uint16_t{77});
+
+    std::vector<Bf16> last = data.back();
+    addends.back() = last.data();
+    sumOver(last.data(), addends, count, DType::Bf16);
+    QVERIFY(sameBits(last, expected));
+
+    std::vector<void*> places;
+    for (std::vector<Bf16>& buffer : data)
+        places.push_back(buffer.data());
+    sumInPlace(places, count, DType::Bf16);
+    for (std::size_t buffer = 0; buffer < buffers; ++buffer) {
+        QVERIFY(sameBits(data[buffer], expected));
+        QVERIFY(data[buffer][count] == narrowed(valueAt<float>(buffer, count)));
     }
 }
 
@@ -79,7 +124,23 @@ private slots:
                                             2047u, 2048u, 2049u, 9999u}) {
                 checkSums<float>(buffers, count);
                 checkSums<double>(buffers, count);
+                checkHalves(buffers, count);
             }
+    }
+    void halvesAreRoundedOnce() {
+        // 1 + 1/256 + 1/256: in bf16, whose step is 1/128 there, each addition alone rounds to 1.
+        const Bf16 one = narrowed(1);
+        const Bf16 little = narrowed(0x1p-8F);
+        Bf16 sum;
+        const std::array<const void*, 3> addends = {&one, &little, &little};
+        sumTo(&sum, addends, 1, DType::Bf16);
+        QCOMPARE(widened(sum), 1.0078125F);
+        QCOMPARE(widened(narrowed(widened(one) + widened(little))), 1.0F);
+    }
+    void refusesWholeNumbers() {
+        std::int32_t value = 1;
+        const std::array<const void*, 2> addends = {&value, &value};
+        QVERIFY_THROWS_EXCEPTION(BrokenInvariant, sumTo(&value, addends, 1, DType::Int32));
     }
     void orderShows() {
         // The values are chosen so that a wrong order cannot pass unseen.
