@@ -77,8 +77,9 @@ void GlooLink::waitFor(gloo::transport::UnboundBuffer& buffer, Direction directi
         m_waitedBuffer = &buffer;
     }
     // What is left of the whole call's time: Gloo's own limit would begin anew with each wait.
+    // Rounded up, or the wait would end a moment before it is late.
     const auto left =
-        std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(m_end - Clock::now()));
+        std::max(milliseconds(1), std::chrono::ceil<milliseconds>(m_end - Clock::now()));
     bool done = false;
     std::exception_ptr failure;
     try {
