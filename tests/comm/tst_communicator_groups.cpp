@@ -353,8 +353,8 @@ void TestCommunicatorGroups::mismatchInAGroupNamesTheWorldsRanks() {
     }
 }
 
-/// Rank 3 dies, its neighbour waits for it, and rank 0 waits across for that victim, which has left
-/// by then: both name rank 3.
+/// Rank 3 dies, its neighbour 2 waits for it, rank 0 waits across for that victim, and rank 1 for
+/// rank 0; the victims leave one after the other. All name rank 3.
 void TestCommunicatorGroups::killedInAGroup() {
     const MeetingPlace place(currentTransport(), 4);
     RankProcesses ranks(4, [&](int rank) -> std::string {
@@ -368,9 +368,7 @@ void TestCommunicatorGroups::killedInAGroup() {
         ++place.counter();
         if (rank == 3)
             ::pause();
-        if (rank == 2)
-            return sentenceOf((*pairs)->barrier(8));
-        return rank == 0 ? sentenceOf((*across)->barrier(9)) : sentenceOf((*world)->barrier(10));
+        return sentenceOf(rank == 0 ? (*across)->barrier(9) : (*pairs)->barrier(8));
     });
     QVERIFY(QTest::qWaitFor([&] { return place.counter() == 4; }, 30'000));
     const pid_t pid = ranks.pid(3);
