@@ -173,7 +173,7 @@ void TestChannelFaults::killed() {
 void TestChannelFaults::stopped() {
     const MeetingPlace place(currentTransport(), 2);
     RankProcesses ranks(2, [&](int rank) -> std::string {
-        const auto world = place.join(rank, milliseconds(1000));
+        const auto world = place.join(rank, milliseconds(2000));
         if (!world)
             return world.error().sentence();
         std::string text = sentenceOf((*world)->openChannels(bothWays(1, 8)));
@@ -191,7 +191,7 @@ void TestChannelFaults::stopped() {
     const std::vector<RankEnd> ends = ranks.wait(seconds(20));
     QCOMPARE(QString::fromStdString(ends[0].text),
              QStringLiteral("Rank 1 (process %1) is stopped by a signal and did not come to the "
-                            "transfer of 8 bytes from rank 1 to rank 0 (tag 3) within 1 s.")
+                            "transfer of 8 bytes from rank 1 to rank 0 (tag 3) within 2 s.")
                  .arg(pid));
 }
 
@@ -208,31 +208,34 @@ void TestChannelFaults::neverComes() {
         receiverIsDone.wait();
         return text;
     };
-    QCOMPARE(QString::fromStdString(runOnThreads(place, body, milliseconds(300))[0]),
+    QCOMPARE(QString::fromStdString(runOnThreads(place, body, milliseconds(1500))[0]),
              QStringLiteral("Rank 1 (process %1) did not come to the transfer of 8 bytes from "
-                            "rank 1 to rank 0 (tag 3) within 0.3 s.")
+                            "rank 1 to rank 0 (tag 3) within 1.5 s.")
                  .arg(::getpid()));
 }
 
 void TestChannelFaults::abortIsSeenAtOnce() {
     const MeetingPlace place(currentTransport(), 2);
+    std::latch isOpen(1);
     std::latch receiverIsDone(1);
     const RankBody body = [&](Communicator& world) {
         std::string text = sentenceOf(world.openChannels(bothWays(1, 8)));
         std::uint64_t value = 0;
         if (world.rank() == 0) {
+            isOpen.count_down();
             text = sentenceOf(world.receive(&value, sizeof(value), 1, 3));
             receiverIsDone.count_down();
         } else {
+            isOpen.wait();
             place.status().header().abort = 1;
         }
         receiverIsDone.wait();
         return text;
     };
     const auto start = std::chrono::steady_clock::now();
-    QCOMPARE(runOnThreads(place, body)[0],
-             std::string("The run is being aborted; this rank has left the transfer of 8 bytes "
-                         "from rank 1 to rank 0 (tag 3)."));
+    QCOMPARE(QString::fromStdString(runOnThreads(place, body)[0]),
+             QStringLiteral("The run is being aborted; this rank has left the transfer of 8 bytes "
+                            "from rank 1 to rank 0 (tag 3)."));
     QVERIFY(std::chrono::steady_clock::now() - start < seconds(5));
 }
 

@@ -226,11 +226,11 @@ void TestChannels::fullChannelBlocks() {
         senderIsDone.wait();
         return text;
     };
-    const std::vector<std::string> texts = runOnThreads(place, body, milliseconds(400));
+    const std::vector<std::string> texts = runOnThreads(place, body, milliseconds(1500));
     QCOMPARE(sent, most);
     QCOMPARE(QString::fromStdString(texts[0]),
              QStringLiteral("Rank 1 (process %1) did not come to the transfer of 4 bytes from "
-                            "rank 0 to rank 1 (tag %2) within 0.4 s.")
+                            "rank 0 to rank 1 (tag %2) within 1.5 s.")
                  .arg(::getpid())
                  .arg(most));
 }

@@ -421,8 +421,8 @@ void TestCommunicatorGroups::neverComes() {
         waitersAreDone.wait();
         return text;
     };
-    QCOMPARE(QString::fromStdString(runOnThreads(place, body, milliseconds(800))[1]),
-             QStringLiteral("Rank 3 (process %1) did not come to barrier (tag 6) within 0.8 s.")
+    QCOMPARE(QString::fromStdString(runOnThreads(place, body, milliseconds(2000))[1]),
+             QStringLiteral("Rank 3 (process %1) did not come to barrier (tag 6) within 2 s.")
                  .arg(::getpid()));
 }
 
@@ -438,7 +438,7 @@ void TestCommunicatorGroups::neverSplits() {
         waitersAreDone.count_down();
         return group ? "split" : group.error().sentence();
     };
-    const std::vector<std::string> texts = runOnThreads(place, body, milliseconds(600));
+    const std::vector<std::string> texts = runOnThreads(place, body, milliseconds(1500));
     for (const std::size_t rank : {0u, 1u})
         QVERIFY2(texts[rank].find("did not come to split into 1 group (tag ") !=
                          std::string::npos &&
