@@ -96,18 +96,59 @@ QString verdictText(const plan::Plan& plan) {
     return text;
 }
 
+QString shardedText(const plan::Plan& plan) {
+    if (plan.shardsParameters)
+        return QStringLiteral("values, gradients and optimizer state");
+    return plan.shardsGradients ? QStringLiteral("gradients and optimizer state")
+                                : QStringLiteral("the optimizer state");
+}
+
 /// How the memory in the table came to be less than it could be.
 QString memoryText(const plan::Plan& plan) {
     QString text;
-    if (plan.accumulate > 1)
-        text += u"\nEach rank computes its rows in " + number(plan.accumulate) +
+    if (plan.microBatches > 1 && plan.mesh.pipeline == 1)
+        text += u"\nEach rank computes its rows in " + number(plan.microBatches) +
                 u" micro-batches and adds up their gradients.\n";
     if (plan.recompute)
         text += u"\nBlocks are computed again before their backward.\n";
     if (plan.shardsOptimizer)
-        text +=
-            u"\nEach rank keeps the optimizer's state of its share of the parameters (ZeRO 1).\n";
+        text += u"\nEach data parallel rank keeps " + shardedText(plan) +
+                u" of its share of the parameters only (ZeRO " + number(plan.zero()) + u").\n";
     return text;
+}
+
+QString listed(const std::vector<std::string>& names) {
+    QStringList list;
+    for (const std::string& name : names)
+        list << QString::fromStdString(name);
+    return list.join(u", ");
+}
+
+/// How the model is cut over the ranks; empty where each has all of it.
+QString cutText(const plan::Plan& plan) {
+    const plan::Mesh& mesh = plan.mesh;
+    QString text;
+    if (plan.sections.size() > 1)
+        text += u"\nThe ranks are " + number(mesh.data) + u" data parallel x " +
+                number(mesh.tensor) + u" tensor parallel x " + number(mesh.pipeline) +
+                u" in a pipeline.\n";
+    if (mesh.pipeline > 1)
+        text += number(plan.microBatches) + u" micro-batches go through " +
+                number(static_cast<std::int64_t>(plan.stages.size())) +
+                u" stages by the schedule " + QString::fromUtf8(name(plan.schedule)) +
+                u"; each rank waits " +
+                QString::fromStdString(rounded(100 * bubbleShare(plan.pipelineShape()), 1)) +
+                u" % of a step if stages take equally long.\nStages begin at: " +
+                listed(plan.stages) + u".\n";
+    if (const std::vector<std::string>& replicated = plan.sectionOf(0).replicated;
+        !replicated.empty())
+        text += u"Tensor parallel ranks all have these whole, because they cannot be cut: " +
+                listed(replicated) + u".\n";
+    return text;
+}
+
+QString placeText(const plan::Coordinate& place) {
+    return number(place.data) + u',' + number(place.tensor) + u',' + number(place.pipeline);
 }
 
 QString planText(const plan::Plan& plan) {
@@ -117,6 +158,7 @@ QString planText(const plan::Plan& plan) {
                    u" samples\n\n";
     Table table({{QStringLiteral("rank"), Qt::AlignRight},
                  {QStringLiteral("device")},
+                 {QStringLiteral("data,tensor,stage")},
                  {QStringLiteral("rows"), Qt::AlignRight},
                  {QStringLiteral("parameters"), Qt::AlignRight},
                  {QStringLiteral("gradients"), Qt::AlignRight},
@@ -127,21 +169,23 @@ QString planText(const plan::Plan& plan) {
                  {QStringLiteral("FLOP a step"), Qt::AlignRight}});
     for (const plan::RankPlan& rank : plan.ranks)
         table.addRow({QString::number(rank.rank), QString::fromStdString(rank.device),
-                      number(rank.rows.count), bytes(rank.memory.parameters),
+                      placeText(rank.place), number(rank.rows.count), bytes(rank.memory.parameters),
                       bytes(rank.memory.gradients), bytes(rank.memory.optimizer),
                       bytes(rank.memory.activations), bytes(rank.memory.total()),
-                      bytes(rank.bytesSentPerStep), flops(rank.flopsPerStep)});
+                      bytes(rank.sentPerStep.total()), flops(rank.flopsPerStep)});
     text += table.text() + u'\n';
     if (const QString rate = rateText(plan); !rate.isEmpty())
         text += u"\nThe " + rate + u".\n";
-    text += memoryText(plan);
-    if (plan.buckets.empty() || plan.worldSize == 1)
+    text += cutText(plan) + memoryText(plan);
+    const std::vector<plan::Bucket>& buckets = plan.sectionOf(0).buckets;
+    if (buckets.empty() || plan.mesh.data == 1)
         return text;
-    if (plan.buckets.size() == 1)
+    if (buckets.size() == 1)
         return text + u"\nGradients are summed over the ranks in one piece.\n";
     return text + u"\nGradients are summed over the ranks in " +
-           number(static_cast<std::int64_t>(plan.buckets.size())) +
-           u" pieces, each as soon as it is finished.\n";
+           number(static_cast<std::int64_t>(buckets.size())) +
+           (plan.mesh.pipeline == 1 ? u" pieces, each as soon as it is finished.\n"
+                                    : u" pieces.\n");
 }
 
 } // namespace trainyard::app

@@ -37,6 +37,10 @@ FieldInfo whole(const char* name, const char* label, double minimum, double maxi
             .help = help};
 }
 
+FieldInfo words(const char* name, const char* label, const char* help) {
+    return {.name = name, .label = label, .kind = FieldKind::Text, .help = help};
+}
+
 FieldInfo choice(const char* name, const char* label, std::vector<std::string> choices,
                  const char* help = "") {
     return {.name = name,
@@ -108,17 +112,51 @@ std::vector<EditorField> makeFixedFields() {
          whole("patience", "Patience", 1, 1e6, "Epochs without a better value."), ""},
         {"training.early_stopping.min_delta", delta, ""},
         {"precision", choice("precision", "Precision", {"fp32", "bf16", "fp64"}), ""},
-        {"parallel.data", whole("data", "CPU ranks", 1, 1024, "Processes that share each batch."),
+        {"parallel.data",
+         whole("data", "Data parallel", 1, 1024, "Ranks (processes) that share each batch."), ""},
+        {"parallel.shares",
+         words("shares", "Shares",
+               "For unlike devices: how the data parallel ranks share the batch, such as 2, 1. "
+               "Gradients stay exact."),
+         "equal"},
+        {"parallel.tensor",
+         whole("tensor", "Tensor parallel", 1, 1024,
+               "Ranks that share each layer: columns and rows of linear layers, heads of "
+               "attention, filters of convolutions. They exchange values in every layer."),
          ""},
+        {"parallel.pipeline",
+         whole("pipeline", "Pipeline", 1, 1024,
+               "Ranks that have the layers one after the other. Micro-batches go through them like "
+               "through a pipeline."),
+         ""},
+        {"parallel.cuts",
+         words("cuts", "Stages begin at",
+               "The layers that begin the second stage and those after it, such as block3, block6. "
+               "Empty: cut so that stages take equally long."),
+         "by cost"},
+        {"parallel.micro_batches",
+         whole("micro_batches", "Micro-batches", 1, 4096,
+               "Parts of each rank's rows that are in a pipeline at the same time. More of them "
+               "leave its ranks less idle."),
+         ""},
+        {"parallel.schedule",
+         choice("schedule", "Schedule", {"1f1b", "gpipe", "interleaved"},
+                "Order of a pipeline's micro-batches. 1f1b: few are alive at once. GPipe: all "
+                "forward, then all backward. Interleaved: several stages for each rank, less "
+                "idle time, more messages."),
+         ""},
+        {"parallel.stages_per_rank",
+         whole("stages_per_rank", "Stages per rank", 2, 64, "Of the interleaved schedule."), ""},
         {"parallel.accumulate",
-         whole("accumulate", "Micro-batches", 1, 4096,
+         whole("accumulate", "Accumulate", 1, 4096,
                "Each rank computes its rows in so many parts, one after the other, and adds up "
                "their gradients: less memory for activations. Batch norms see one part at once."),
          ""},
         {"parallel.zero",
-         whole("zero", "ZeRO stage", 0, 1,
-               "1: each rank keeps the optimizer's state of its share of the parameters only, and "
-               "the ranks exchange what they updated."),
+         whole("zero", "ZeRO stage", 0, 3,
+               "1: each data parallel rank keeps the optimizer's state of its share of the "
+               "parameters only. 2: likewise the gradients. 3: likewise the parameters, which are "
+               "gathered layer by layer when they are needed."),
          ""},
         {"parallel.recompute",
          choice(
@@ -357,7 +395,7 @@ QString batchArithmetic(std::int64_t batch, std::int64_t ranks) {
     const std::int64_t each = batch / ranks, larger = batch % ranks;
     if (ranks <= static_cast<std::int64_t>(kMaxWrittenRanks)) {
         for (std::int64_t rank = 0; rank < ranks; ++rank)
-            parts << number(plan::rowsOfRank(batch, rank, ranks).count);
+            parts << number(plan::evenRows(batch, rank, ranks).count);
     } else {
         if (larger > 0)
             parts << number(larger) + u" × " + number(each + 1);

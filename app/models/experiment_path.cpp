@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace trainyard::app {
 
@@ -74,6 +75,54 @@ bool setSeed(Experiment& e, const MaybeValue& value) {
     if (!assign(seed, value) || seed < 0)
         return false;
     e.training.seed = static_cast<std::uint64_t>(seed);
+    return true;
+}
+
+/// "a, b": lists of short words in one field; none where the list is empty.
+std::vector<std::string> wordsOf(const std::string& text) {
+    std::vector<std::string> words;
+    std::string word;
+    for (const char c : text + ',') {
+        if (c != ',' && c != ' ')
+            word += c;
+        else if (!word.empty())
+            words.push_back(std::exchange(word, {}));
+    }
+    return words;
+}
+
+MaybeValue joinedOrNone(const std::vector<std::string>& words) {
+    return words.empty() ? std::nullopt : MaybeValue(spec::listed(words));
+}
+
+bool setCuts(Experiment& e, const MaybeValue& value) {
+    std::string text;
+    if (value && !assign(text, value))
+        return false;
+    e.parallel.cuts = wordsOf(text);
+    return true;
+}
+
+MaybeValue shares(const Experiment& e) {
+    std::vector<std::string> words;
+    for (const double share : e.parallel.shares)
+        words.push_back(shortest(share));
+    return joinedOrNone(words);
+}
+
+/// What is no number is kept out of the experiment.
+bool setShares(Experiment& e, const MaybeValue& value) {
+    std::string text;
+    if (value && !assign(text, value))
+        return false;
+    std::vector<double> numbers;
+    for (const std::string& word : wordsOf(text)) {
+        const std::optional<double> number = parseReal(word);
+        if (!number)
+            return false;
+        numbers.push_back(*number);
+    }
+    e.parallel.shares = std::move(numbers);
     return true;
 }
 
@@ -182,6 +231,33 @@ constexpr std::array kAccessors = {
     Accessor{"parallel.data", [](const Experiment& e) { return MaybeValue(e.parallel.data); },
              [](Experiment& e, const MaybeValue& v) {
                  return assign(e.parallel.data, v);
+             }},
+    Accessor{"parallel.shares", shares, setShares},
+    Accessor{"parallel.cuts", [](const Experiment& e) { return joinedOrNone(e.parallel.cuts); },
+             setCuts},
+    Accessor{"parallel.tensor", [](const Experiment& e) { return MaybeValue(e.parallel.tensor); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.tensor, v);
+             }},
+    Accessor{"parallel.pipeline",
+             [](const Experiment& e) { return MaybeValue(e.parallel.pipeline); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.pipeline, v);
+             }},
+    Accessor{"parallel.micro_batches",
+             [](const Experiment& e) { return MaybeValue(e.parallel.microBatches); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.microBatches, v);
+             }},
+    Accessor{"parallel.schedule",
+             [](const Experiment& e) { return MaybeValue(e.parallel.schedule); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.schedule, v);
+             }},
+    Accessor{"parallel.stages_per_rank",
+             [](const Experiment& e) { return MaybeValue(e.parallel.stagesPerRank); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.stagesPerRank, v);
              }},
     Accessor{"parallel.accumulate",
              [](const Experiment& e) { return MaybeValue(e.parallel.accumulate); },

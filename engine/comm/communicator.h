@@ -44,9 +44,8 @@ public:
     virtual int worldSize() const = 0;
 
     /// Zeroed memory for buffers that will be reduced; a reduction inside it needs no copy where
-    /// the transport allows that. All ranks ask for the same sizes in the same order before the
-    /// first collective; groups may have been split off and channels opened before. Lives as long
-    /// as the communicator. 64-byte aligned.
+    /// the transport allows that. All ranks ask for the same sizes in the same order, between the
+    /// same collectives. Lives as long as the communicator. 64-byte aligned.
     virtual Result<std::span<std::byte>> allocateReducible(std::size_t bytes) = 0;
 
     /// In place; afterwards each rank holds the sum over all ranks. Fp64, Fp32, Bf16.

@@ -9,14 +9,9 @@
 
 namespace trainyard::engine {
 
-namespace {
-
-constexpr std::size_t kCacheLine = 64;
-
-} // namespace
-
 std::size_t SharedChannels::slotBytes(const Channel& channel) {
-    return kCacheLine + (channel.bytes + kCacheLine - 1) / kCacheLine * kCacheLine;
+    constexpr std::size_t kLine = SharedSegment::kCacheLine;
+    return kLine + (channel.bytes + kLine - 1) / kLine * kLine;
 }
 
 Result<void> SharedChannels::open(std::span<const Channel> channels) {
@@ -78,7 +73,7 @@ Result<void> SharedChannels::send(const void* data, std::size_t bytes, int to, s
     std::byte* const slot = nextSlot(ring);
     std::memcpy(slot, &head, sizeof(head));
     if (bytes > 0)
-        std::memcpy(slot + kCacheLine, data, bytes);
+        std::memcpy(slot + SharedSegment::kCacheLine, data, bytes);
     ring.counters->written.raiseTo(static_cast<std::uint32_t>(++ring.passed));
     return {};
 }
@@ -100,7 +95,7 @@ Result<void> SharedChannels::receive(void* data, std::size_t bytes, int from, st
                               found);
     }
     if (bytes > 0)
-        std::memcpy(data, slot + kCacheLine, bytes);
+        std::memcpy(data, slot + SharedSegment::kCacheLine, bytes);
     ring.counters->read.raiseTo(static_cast<std::uint32_t>(++ring.passed));
     return {};
 }

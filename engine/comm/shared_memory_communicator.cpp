@@ -27,7 +27,6 @@ using Clock = SharedSegment::Clock;
 
 /// Below this, copying costs less than a second barrier.
 constexpr std::size_t kWorthInPlace = 16 * 1024;
-constexpr std::size_t kCacheLine = 64;
 
 class SharedMemoryCommunicator final : public Communicator {
 public:
@@ -107,13 +106,14 @@ Result<void> SharedMemoryCommunicator::sumInPlaces(const CollectiveCall& call,
         return all;
     // Shares end at cache lines, so that two ranks never write to the same one.
     const std::size_t bytes = call.bytes();
-    const std::size_t intoLine = call.position % kCacheLine;
+    const std::size_t intoLine = call.position % SharedSegment::kCacheLine;
     const auto shareBegin = [&](int rank) {
         const std::size_t even =
             bytes / static_cast<std::size_t>(m_options.worldSize) * static_cast<std::size_t>(rank);
         if (even == 0 || rank == m_options.worldSize)
             return rank == m_options.worldSize ? bytes : std::size_t{0};
-        const std::size_t line = (even + intoLine + kCacheLine - 1) / kCacheLine * kCacheLine;
+        const std::size_t line = (even + intoLine + SharedSegment::kCacheLine - 1) /
+                                 SharedSegment::kCacheLine * SharedSegment::kCacheLine;
         return std::min(bytes, line - intoLine);
     };
     const std::size_t begin = shareBegin(m_options.rank);

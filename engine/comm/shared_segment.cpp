@@ -199,7 +199,6 @@ Result<std::byte*> SharedSegment::map(std::uint64_t offset, std::uint64_t bytes)
 }
 
 Result<std::span<std::byte>> SharedSegment::allocateArena(std::size_t bytes) {
-    TRAINYARD_CHECK_MSG(!m_hasWorked, "reducible memory is asked for before the first collective");
     if (bytes >= kMostBytes)
         return noSharedMemory(bytes, ENOMEM);
     m_memoryHash = mixHash(m_memoryHash, bytes);
@@ -253,8 +252,6 @@ Result<void> SharedSegment::barrier(const CollectiveCall& call, bool compare,
     RankSlot& mine = slot(m_options.rank);
     mine.calls[phase & 1] = call;
     mine.phase.store(phase, std::memory_order_release);
-    m_hasWorked = m_hasWorked ||
-                  (call.kind != CollectiveKind::Split && call.kind != CollectiveKind::OpenChannels);
     const auto everybody = static_cast<std::uint32_t>(m_options.worldSize);
     if (header().arrivals.fetch_add(1, std::memory_order_acq_rel) + 1 == everybody * phase)
         header().phase.raiseTo(phase);

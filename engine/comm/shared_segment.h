@@ -63,6 +63,7 @@ public:
     static constexpr int kMostRanks = 128;
     static constexpr std::size_t kPieceBytes = 256 * 1024;
     /// More than any machine has.
+    static constexpr std::size_t kCacheLine = 64;
     static constexpr std::size_t kMostBytes = std::size_t{1} << 46;
 
     /// Takes this rank's slot and waits until all ranks have theirs. `parent`: of the group from
@@ -147,7 +148,6 @@ private:
     std::uint64_t m_end = 0;   ///< of what is laid out in the segment
     std::uint32_t m_phase = 0; ///< last phase this rank has passed
     bool m_tookSlot = false;
-    bool m_hasWorked = false;      ///< anything but splitting and opening channels
     bool m_oversubscribed = false; ///< more ranks than processors
     std::uint64_t m_memoryHash = 0;
     std::vector<Arena> m_arenas;

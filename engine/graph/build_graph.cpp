@@ -140,6 +140,10 @@ std::int64_t Graph::parameterElements() const {
     return sum;
 }
 
+std::string layerOf(const Operation& operation) {
+    return operation.layer.substr(0, operation.layer.find('.'));
+}
+
 double Graph::forwardFlops() const {
     double sum = 0;
     for (const Operation& operation : operations)

@@ -23,11 +23,17 @@ using ValueId = std::int32_t;
 using ParameterId = std::int32_t;
 using OperationId = std::int32_t;
 
+/// An identifier as an index.
+inline std::size_t at(std::int32_t id) {
+    return static_cast<std::size_t>(id);
+}
+
 struct ValueInfo {
     Shape shape; ///< per sample
     Layout layout = Layout::Plain;
     OperationId producer = -1; ///< -1: the model's input
     bool indices = false;      ///< Int32, what an embedding looks up; else of the run's type
+    bool leaves = false;       ///< operations of another rank read it, too
     std::vector<OperationId> consumers;
 };
 
@@ -57,6 +63,13 @@ struct ParameterInfo {
     double momentum = 0; ///< of running statistics: running += momentum * (batch - running)
 };
 
+/// What ranks that share an operation's tensors add up.
+enum class TensorSum : std::uint8_t {
+    None,
+    Output,        ///< the output, after forward: each rank has a part of the sum
+    OutputGradient ///< its gradient, before backward: likewise
+};
+
 struct Operation {
     OperationKind kind = OperationKind::Linear;
     std::string layer; ///< id of the layer it comes from
@@ -64,7 +77,11 @@ struct Operation {
     std::vector<ValueId> inputs;
     std::vector<ValueId> outputs; ///< the loss has none
     std::vector<ParameterId> parameters;
+    TensorSum tensorSum = TensorSum::None; ///< only of a reshape that changes nothing
 };
+
+/// The layer of the model that an operation belongs to: "block1" of "block1.norm".
+std::string layerOf(const Operation& operation);
 
 class Graph {
 public:

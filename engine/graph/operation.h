@@ -91,6 +91,10 @@ struct NormAttributes {
 
 struct EmbeddingAttributes {
     std::int64_t vocabulary = 0, features = 0;
+    /// The index that the first row of the weight stands for. Others than [first, first +
+    /// vocabulary) give zeros where `partial`: another rank has their rows.
+    std::int64_t first = 0;
+    bool partial = false;
     bool operator==(const EmbeddingAttributes&) const = default;
 };
 
@@ -112,6 +116,9 @@ struct GeluAttributes {
 struct DropoutAttributes {
     double probability = 0.5;
     std::uint32_t stream = 0; ///< tells apart the dropouts of a graph in the random numbers
+    /// Where values are a slice of the whole: element i of it is element i / run * stride + offset
+    /// + i % run of the whole. run 0: they are whole.
+    std::int64_t run = 0, stride = 0, offset = 0;
     bool operator==(const DropoutAttributes&) const = default;
 };
 

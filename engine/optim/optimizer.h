@@ -24,6 +24,7 @@ struct ParameterRange {
     bool decays = true;
     bool trained = true; ///< false: running statistics, which no optimizer touches
     double momentum = 0; ///< of running statistics
+    bool owned = true;   ///< false: another rank has the same elements, and counts them in norms
 };
 
 struct UpdateContext {

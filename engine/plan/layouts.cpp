@@ -14,6 +14,16 @@ using graph::OperationKind;
 /// Channels of which a block is made.
 constexpr std::int64_t kBlock = 16;
 
+/// So does a reshape that changes nothing.
+bool keepsShape(const Operation& operation, const graph::Graph& graph) {
+    const auto shapeOf = [&](graph::ValueId id) -> const Shape& {
+        return graph.values[static_cast<std::size_t>(id)].shape;
+    };
+    return graph::traits(operation.kind).keepsShape ||
+           (operation.kind == OperationKind::Reshape &&
+            shapeOf(operation.inputs.front()) == shapeOf(operation.outputs.front()));
+}
+
 /// `pictures`: what convolutions make where they can.
 Layout layoutOf(const Operation& operation, const graph::Graph& graph, Layout pictures) {
     const auto value = [&](graph::ValueId id) -> const graph::ValueInfo& {
@@ -39,7 +49,7 @@ Layout layoutOf(const Operation& operation, const graph::Graph& graph, Layout pi
         return whole ? Layout::Blocked16 : Layout::Plain;
     }
     default:
-        return graph::traits(operation.kind).keepsShape && all ? pictures : Layout::Plain;
+        return keepsShape(operation, graph) && all ? pictures : Layout::Plain;
     }
 }
 

@@ -4,125 +4,176 @@
 
 #include "engine/base/check.h"
 #include "engine/base/number_text.h"
-#include "engine/plan/layouts.h"
+#include "engine/plan/make_sections.h"
 #include "engine/program/program.h"
 #include "engine/program/recompute.h"
+#include "engine/program/rehearsal.h"
 #include "engine/spec/experiment_json.h"
 #include "engine/spec/training.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <utility>
 
 namespace trainyard::plan {
 
 namespace {
 
-/// Gradients of a bucket wait for each other, so large buckets overlap less; small ones pay the
-/// latency more often. Shared memory reduces 1 MiB in well under a millisecond.
-constexpr std::size_t kBucketBytes = std::size_t{1} << 20;
-
-std::size_t roundUp(std::size_t value, std::size_t multiple) {
-    return (value + multiple - 1) / multiple * multiple;
+/// Of one sample.
+double recomputedFlops(const Plan& plan, const graph::Graph& graph) {
+    if (!plan.recompute)
+        return 0;
+    const std::vector<bool> again = runsAgain(graph, recomputedBlocks(graph));
+    double flops = 0;
+    for (std::size_t i = 0; i < again.size(); ++i)
+        if (again[i])
+            flops += graph.forwardFlops(graph.operations[i]);
+    return flops;
 }
 
-/// Lays the parameters out in the order their gradients are finished (last operation first) and
-/// closes a bucket when it is full.
-void placeParameters(Plan& plan) {
-    const std::size_t elementBytes = bytesOf(exactType(plan.type));
-    const std::size_t padding = static_cast<std::size_t>(plan.worldSize) * 64 / elementBytes;
-    plan.parameterOffset.assign(plan.graph.parameters.size(), 0);
-    const std::vector<graph::OperationId> lastWriter = lastGradientWriters(plan.graph);
-    Bucket open;
-    std::size_t next = 0;
-    const auto close = [&] {
-        if (open.parameters.empty())
-            return;
-        next = open.firstElement + roundUp(next - open.firstElement, padding);
-        open.elements = next - open.firstElement;
-        plan.buckets.push_back(open);
-        open = {next, 0, {}};
-    };
-    for (std::size_t i = plan.graph.operations.size(); i-- > 0;) {
-        for (const graph::ParameterId id : plan.graph.operations[i].parameters) {
-            const auto index = static_cast<std::size_t>(id);
-            if (lastWriter[index] != static_cast<graph::OperationId>(i))
-                continue; // shared with an earlier operation, which adds to its gradient later
-            plan.parameterOffset[index] = next;
-            const auto elements =
-                static_cast<std::size_t>(elementCount(plan.graph.parameters[index].shape));
-            next += roundUp(elements, 64 / elementBytes);
-            open.parameters.push_back(id);
+/// Of a collective of `bytes` over `ranks` that moves every byte once: reduce-scatter, all-gather.
+std::size_t onceAround(std::size_t bytes, int ranks) {
+    const auto count = static_cast<std::size_t>(ranks);
+    return (count - 1) * bytes / count;
+}
+
+TrafficByKind trafficOf(const Plan& plan, const Section& section, const Program& program) {
+    TrafficByKind sent;
+    const std::size_t exact = bytesOf(exactType(plan.type));
+    for (const Instruction& instruction : program.instructions) {
+        const auto valueBytes = [&] {
+            const graph::ValueInfo& value =
+                section.graph.values[static_cast<std::size_t>(instruction.value)];
+            return static_cast<std::size_t>(storedElements(value.shape, value.layout) *
+                                            program.rowsOf(instruction)) *
+                   bytesOf(plan.type);
+        };
+        switch (instruction.opcode) {
+        case Opcode::SumValue:
+        case Opcode::SumGradient:
+            sent.tensors += 2 * onceAround(valueBytes(), plan.mesh.tensor);
+            break;
+        case Opcode::SendValue:
+        case Opcode::SendGradient:
+            sent.messages += valueBytes();
+            break;
+        case Opcode::ReduceGradients:
+        case Opcode::ScatterGradients:
+        case Opcode::GatherParameters: {
+            const std::size_t times = instruction.opcode == Opcode::ReduceGradients ? 2 : 1;
+            const Bucket& bucket = section.buckets[static_cast<std::size_t>(instruction.bucket)];
+            sent.gradients += times * onceAround(bucket.elements * exact, plan.mesh.data);
+            break;
         }
-        if ((next - open.firstElement) * elementBytes >= kBucketBytes)
-            close();
+        case Opcode::SumShared: {
+            const SharedParameter& shared =
+                section.shared[static_cast<std::size_t>(instruction.shared)];
+            const auto id = static_cast<std::size_t>(shared.parameter);
+            sent.messages += 2 * onceAround(static_cast<std::size_t>(
+                                                elementCount(section.graph.parameters[id].shape)) *
+                                                exact,
+                                            static_cast<int>(shared.ranks.size()));
+            break;
+        }
+        default:
+            break;
+        }
     }
-    close();
-    plan.arenaElements = next;
+    return sent;
 }
 
-/// Activation bytes of the largest batch of each kind. They depend on a rank's number of rows only,
-/// so that a thousand ranks cost as much as two.
-class ActivationBytes {
+/// What programs tell of a rank. They depend on its section and its number of rows only, so that a
+/// thousand ranks cost as much as two.
+class ProgramFigures {
 public:
-    explicit ActivationBytes(const Plan& plan) : m_plan(plan) {}
+    explicit ProgramFigures(const Plan& plan) : m_plan(plan) {}
 
-    std::size_t ofRank(int rank) {
-        const std::int64_t validation = m_plan.data.validationSamples;
-        return std::max({of(rank, Purpose::Training, m_plan.rowsOfStep(0)),
-                         of(rank, Purpose::Training, m_plan.rowsOfStep(m_plan.stepsPerEpoch - 1)),
-                         of(rank, Purpose::Evaluation, std::min(m_plan.batch, validation)),
-                         of(rank, Purpose::Evaluation, validation % m_plan.batch)});
+    /// Of the largest batch of each kind.
+    std::size_t activationBytes(int rank) { return most(rank, &Figures::activationBytes); }
+    /// Of buckets that are whole for a while.
+    std::size_t gatheredBytes(int rank) { return most(rank, &Figures::gatheredBytes); }
+    std::size_t gradientBytes(int rank) { return most(rank, &Figures::gradientBytes); }
+
+    /// Of a full batch.
+    const TrafficByKind& sentPerStep(int rank) {
+        return of(rank, Purpose::Training, m_plan.rowsOfStep(0)).sent;
     }
 
 private:
-    std::size_t of(int rank, Purpose purpose, std::int64_t batchRows) {
-        const std::int64_t rows = rowsOfRank(batchRows, rank, m_plan.worldSize).count;
-        const auto [place, isNew] = m_bytes.try_emplace({purpose, rows}, 0);
-        if (isNew && rows > 0)
-            place->second = compileProgram(m_plan, rank, purpose, batchRows).activationBytes;
+    struct Figures {
+        std::size_t activationBytes = 0;
+        std::size_t gatheredBytes = 0;
+        std::size_t gradientBytes = 0;
+        TrafficByKind sent;
+    };
+
+    std::size_t most(int rank, std::size_t Figures::*figure) {
+        const std::int64_t validation = m_plan.data.validationSamples;
+        std::size_t most = 0;
+        for (const std::int64_t rows :
+             {m_plan.rowsOfStep(0), m_plan.rowsOfStep(m_plan.stepsPerEpoch - 1)})
+            most = std::max(most, of(rank, Purpose::Training, rows).*figure);
+        for (const std::int64_t rows :
+             {std::min(m_plan.batch, validation), validation % m_plan.batch})
+            most = std::max(most, of(rank, Purpose::Evaluation, rows).*figure);
+        return most;
+    }
+
+    const Figures& of(int rank, Purpose purpose, std::int64_t batchRows) {
+        const Section& section = m_plan.sectionOf(rank);
+        const std::int64_t rows =
+            m_plan.rowsOf(batchRows, m_plan.mesh.coordinateOf(rank).data).count;
+        const auto [place, isNew] =
+            m_figures.try_emplace({&section, purpose, batchRows, rows}, Figures{});
+        if (isNew && batchRows > 0) {
+            const Program program = compileProgram(m_plan, rank, purpose, batchRows);
+            place->second = {rows > 0 ? program.activationBytes : 0, program.parameterBytes,
+                             program.gradientBytes, trafficOf(m_plan, section, program)};
+        }
         return place->second;
     }
 
     const Plan& m_plan;
-    std::map<std::pair<Purpose, std::int64_t>, std::size_t> m_bytes;
+    std::map<std::tuple<const Section*, Purpose, std::int64_t, std::int64_t>, Figures> m_figures;
 };
 
-/// Of one sample.
-double recomputedFlops(const Plan& plan) {
-    if (!plan.recompute)
-        return 0;
-    const std::vector<bool> again = runsAgain(plan.graph, recomputedBlocks(plan.graph));
-    double flops = 0;
-    for (std::size_t i = 0; i < again.size(); ++i)
-        if (again[i])
-            flops += plan.graph.forwardFlops(plan.graph.operations[i]);
-    return flops;
+/// All but activations. `gathered`, `reduced`: of buckets that are whole for a while.
+MemoryByClass memoryOf(const Plan& plan, const Section& section, std::size_t gathered,
+                       std::size_t reduced) {
+    const std::size_t arena = section.arenaElements * bytesOf(exactType(plan.type));
+    const std::size_t shard = arena / static_cast<std::size_t>(plan.mesh.data);
+    const auto copies =
+        static_cast<std::size_t>((plan.emaDecay ? 1 : 0) + (plan.keepsBest ? 1 : 0));
+    const auto slots = static_cast<std::size_t>(plan.optimizerSlots);
+    MemoryByClass memory;
+    memory.parameters =
+        (plan.shardsParameters ? shard + gathered : arena) + roundedBytes(plan, section, gathered);
+    memory.gradients = plan.shardsGradients ? shard + reduced : arena;
+    memory.optimizer = slots * (plan.shardsOptimizer ? shard : arena) +
+                       copies * (plan.shardsParameters ? shard : arena);
+    return memory;
 }
 
 RankPlan planRank(const Plan& plan, int rank, const spec::Experiment& experiment,
-                  ActivationBytes& activations) {
+                  ProgramFigures& figures) {
     RankPlan result;
     result.rank = rank;
+    result.place = plan.mesh.coordinateOf(rank);
+    const Section& section = plan.sectionOf(rank);
     const auto index = static_cast<std::size_t>(rank);
     result.device = experiment.devices.empty() ? "local/cpu:" + std::to_string(rank)
                                                : experiment.devices[index];
-    result.rows = rowsOfRank(plan.rowsOfStep(0), rank, plan.worldSize);
-    const std::size_t arena = plan.arenaElements * bytesOf(exactType(plan.type));
-    result.memory.parameters = arena + roundedBytes(plan);
-    result.memory.gradients = arena;
-    const int copies = plan.optimizerSlots + (plan.emaDecay ? 1 : 0) + (plan.keepsBest ? 1 : 0);
-    result.memory.optimizer = arena * static_cast<std::size_t>(copies);
-    if (plan.shardsOptimizer)
-        result.memory.optimizer -= static_cast<std::size_t>(plan.optimizerSlots) *
-                                   (arena - arena / static_cast<std::size_t>(plan.worldSize));
-    result.memory.activations = activations.ofRank(rank);
+    result.rows = plan.rowsOf(plan.rowsOfStep(0), result.place.data);
+    result.memory =
+        memoryOf(plan, section, figures.gatheredBytes(rank), figures.gradientBytes(rank));
+    result.memory.activations = figures.activationBytes(rank);
     const double share = static_cast<double>(result.rows.count);
-    result.flopsPerStep = share * (3 * plan.graph.forwardFlops() + recomputedFlops(plan));
-    // Reduce-scatter and all-gather each move (n - 1) / n of the bytes.
-    const auto world = static_cast<std::size_t>(plan.worldSize);
-    result.bytesSentPerStep = world == 1 ? 0 : 2 * (world - 1) * arena / world;
+    result.flopsPerStep =
+        share * (3 * section.graph.forwardFlops() + recomputedFlops(plan, section.graph));
+    result.sentPerStep = figures.sentPerStep(rank);
     return result;
 }
 
@@ -149,18 +200,23 @@ private:
 std::uint64_t hashOf(const Plan& plan, const spec::Experiment& experiment) {
     Hasher hasher;
     hasher.add(spec::toJson(experiment));
-    hasher.add(static_cast<std::uint64_t>(plan.worldSize));
+    for (const int extent : {plan.mesh.data, plan.mesh.tensor, plan.mesh.pipeline})
+        hasher.add(static_cast<std::uint64_t>(extent));
     hasher.add(static_cast<std::uint64_t>(plan.data.trainSamples));
     hasher.add(static_cast<std::uint64_t>(plan.data.validationSamples));
     for (const std::int64_t count : {plan.data.classes, plan.data.numbers, plan.data.vocabulary})
         hasher.add(static_cast<std::uint64_t>(count));
     hasher.add(static_cast<std::uint64_t>(plan.steps));
-    for (const graph::ValueInfo& value : plan.graph.values)
-        hasher.add(static_cast<std::uint64_t>(value.layout));
-    for (const std::size_t offset : plan.parameterOffset)
-        hasher.add(offset);
-    for (const Bucket& bucket : plan.buckets)
-        hasher.add(bucket.elements);
+    for (const Section& section : plan.sections) {
+        for (const graph::ValueInfo& value : section.graph.values)
+            hasher.add(static_cast<std::uint64_t>(value.layout));
+        for (const int stage : section.stageOf)
+            hasher.add(static_cast<std::uint64_t>(stage));
+        for (const std::size_t offset : section.parameterOffset)
+            hasher.add(offset);
+        for (const Bucket& bucket : section.buckets)
+            hasher.add(bucket.elements);
+    }
     return hasher.value();
 }
 
@@ -182,6 +238,26 @@ void checkPrecision(const spec::Experiment& experiment, const MachineFacts& mach
              {"Choose fp32."}});
 }
 
+/// Skip connections may cross the stages of an interleaved pipeline in an order that it cannot
+/// keep.
+void checkSchedule(const Plan& plan, Problems& problems) {
+    if (plan.stagesOfRank == 1)
+        return;
+    for (const Purpose purpose : {Purpose::Training, Purpose::Evaluation}) {
+        const Rehearsal rehearsal =
+            rehearse(plan, purpose, plan.rowsOfStep(0),
+                     [](int, const Program&, const Instruction&) { return 1.0; });
+        if (!rehearsal.problem.empty()) {
+            problems.push_back(
+                {{"The interleaved schedule cannot run this model in these stages: %1.",
+                  {rehearsal.problem}},
+                 "parallel.schedule",
+                 {"Choose the schedule 1f1b, or other cuts."}});
+            return;
+        }
+    }
+}
+
 void checkInput(const spec::Experiment& experiment, const DataCounts& data, Problems& problems) {
     if (data.sampleShape.empty() || data.sampleShape == experiment.model.inputShape)
         return;
@@ -189,6 +265,16 @@ void checkInput(const spec::Experiment& experiment, const DataCounts& data, Prob
                          {describe(experiment.model.inputShape), describe(data.sampleShape)}},
                         "model.input.shape",
                         {"Set the input shape to %1.", {describe(data.sampleShape)}}});
+}
+
+std::vector<double> shareEndsOf(const std::vector<double>& shares) {
+    std::vector<double> ends;
+    double sum = 0;
+    for (const double share : shares)
+        ends.push_back(sum += share);
+    for (double& end : ends)
+        end /= sum;
+    return ends;
 }
 
 } // namespace
@@ -205,33 +291,70 @@ DType valueType(spec::Precision precision) {
     return DType::Fp32;
 }
 
-std::size_t roundedBytes(const Plan& plan) {
-    return plan.type == DType::Bf16 ? roundUp(plan.arenaElements * bytesOf(DType::Bf16), 64) : 0;
+std::size_t roundedBytes(const Plan& plan, const Section& section, std::size_t gathered) {
+    if (plan.type != DType::Bf16)
+        return 0;
+    const std::size_t elements =
+        plan.shardsParameters ? gathered / bytesOf(exactType(plan.type)) : section.arenaElements;
+    return (elements * bytesOf(DType::Bf16) + 63) / 64 * 64;
 }
 
-RowRange rowsOfRank(std::int64_t batchRows, std::int64_t rank, std::int64_t worldSize) {
-    const std::int64_t each = batchRows / worldSize;
-    const std::int64_t extra = batchRows % worldSize;
-    return {rank * each + std::min(rank, extra), each + (rank < extra ? 1 : 0)};
-}
-
-std::vector<RowRange> microBatchesOfRank(std::int64_t batchRows, std::int64_t rank,
-                                         std::int64_t worldSize, std::int64_t accumulate) {
-    const RowRange rows = rowsOfRank(batchRows, rank, worldSize);
-    const std::int64_t parts =
-        std::clamp(rowsOfRank(batchRows, 0, worldSize).count, std::int64_t{1}, accumulate);
-    std::vector<RowRange> microBatches;
-    for (std::int64_t part = 0; part < parts; ++part) {
-        RowRange micro = rowsOfRank(rows.count, part, parts);
-        micro.first += rows.first;
-        microBatches.push_back(micro);
-    }
-    return microBatches;
+RowRange evenRows(std::int64_t count, std::int64_t part, std::int64_t parts) {
+    const std::int64_t each = count / parts;
+    const std::int64_t extra = count % parts;
+    return {part * each + std::min(part, extra), each + (part < extra ? 1 : 0)};
 }
 
 Shard shardOf(const Bucket& bucket, int rank, int worldSize) {
     const std::size_t elements = bucket.elements / static_cast<std::size_t>(worldSize);
     return {bucket.firstElement + elements * static_cast<std::size_t>(rank), elements};
+}
+
+RowRange Plan::rowsOf(std::int64_t batchRows, int dataCoordinate) const {
+    if (shareEnds.empty())
+        return evenRows(batchRows, dataCoordinate, mesh.data);
+    const auto end = [&](int coordinate) {
+        return coordinate < 0 ? std::int64_t{0}
+                              : std::llround(static_cast<double>(batchRows) *
+                                             shareEnds[static_cast<std::size_t>(coordinate)]);
+    };
+    const std::int64_t first = end(dataCoordinate - 1);
+    return {first, end(dataCoordinate) - first};
+}
+
+std::int64_t Plan::mostRowsOf(std::int64_t batchRows) const {
+    std::int64_t most = 0;
+    for (int coordinate = 0; coordinate < mesh.data; ++coordinate)
+        most = std::max(most, rowsOf(batchRows, coordinate).count);
+    return most;
+}
+
+std::vector<RowRange> Plan::microBatchesOf(std::int64_t batchRows, int dataCoordinate) const {
+    const RowRange rows = rowsOf(batchRows, dataCoordinate);
+    // A pipeline's schedule needs its number of micro-batches, even if some have no rows.
+    const std::int64_t most = mesh.pipeline > 1 ? microBatches : mostRowsOf(batchRows);
+    const std::int64_t parts = std::clamp(most, std::int64_t{1}, microBatches);
+    std::vector<RowRange> all;
+    for (std::int64_t part = 0; part < parts; ++part) {
+        RowRange micro = evenRows(rows.count, part, parts);
+        micro.first += rows.first;
+        all.push_back(micro);
+    }
+    return all;
+}
+
+const Section& Plan::sectionOf(int rank) const {
+    const Coordinate place = mesh.coordinateOf(rank);
+    return sections[static_cast<std::size_t>(place.pipeline * mesh.tensor + place.tensor)];
+}
+
+PipelineShape Plan::pipelineShape() const {
+    // Alone, a rank takes one micro-batch after the other.
+    const bool alone = mesh.pipeline == 1;
+    return {.kind = alone ? ScheduleKind::OneForwardOneBackward : schedule,
+            .ranks = mesh.pipeline,
+            .stagesOfRank = stagesOfRank,
+            .microBatches = static_cast<int>(microBatches)};
 }
 
 std::int64_t Plan::rowsOfStep(std::int64_t index) const {
@@ -265,14 +388,22 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
         return outcome;
     }
     plan.type = valueType(experiment.precision);
-    if (plan.type == DType::Bf16)
-        assignLayouts(plan.graph, Layout::ChannelsLast);
-    else if (machine.blockedPictures)
-        assignLayouts(plan.graph, Layout::Blocked16);
-    plan.worldSize = static_cast<int>(experiment.parallel.data);
+    plan.mesh = {.data = static_cast<int>(experiment.parallel.data),
+                 .tensor = static_cast<int>(experiment.parallel.tensor),
+                 .pipeline = static_cast<int>(experiment.parallel.pipeline)};
+    plan.worldSize = plan.mesh.worldSize();
+    plan.shareEnds = shareEndsOf(experiment.parallel.shares);
+    plan.schedule = scheduleOf(experiment.parallel.schedule);
+    plan.stagesOfRank = plan.mesh.pipeline > 1 && plan.schedule == ScheduleKind::Interleaved
+                            ? static_cast<int>(experiment.parallel.stagesPerRank)
+                            : 1;
     plan.batch = experiment.training.batch;
-    plan.accumulate = experiment.parallel.accumulate;
-    plan.shardsOptimizer = experiment.parallel.zero == 1 && plan.worldSize > 1;
+    plan.microBatches = experiment.parallel.accumulate * experiment.parallel.microBatches;
+    if (plan.mesh.data > 1) {
+        plan.shardsOptimizer = experiment.parallel.zero >= 1;
+        plan.shardsGradients = experiment.parallel.zero >= 2;
+        plan.shardsParameters = experiment.parallel.zero >= 3;
+    }
     plan.recompute = experiment.parallel.recompute == "blocks";
     plan.data = data;
     plan.stepsPerEpoch = (data.trainSamples + plan.batch - 1) / plan.batch;
@@ -283,10 +414,15 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
     plan.emaDecay = experiment.training.emaDecay;
     plan.keepsBest = experiment.training.earlyStopping.has_value();
     plan.learningRateFactor = spec::learningRateFactor(experiment.training);
-    placeParameters(plan);
-    ActivationBytes activations(plan);
+    outcome.problems = makeSections(plan, machine, experiment.parallel.cuts);
+    if (!outcome.problems.empty())
+        return outcome;
+    checkSchedule(plan, outcome.problems);
+    if (!outcome.problems.empty())
+        return outcome;
+    ProgramFigures figures(plan);
     for (int rank = 0; rank < plan.worldSize; ++rank)
-        plan.ranks.push_back(planRank(plan, rank, experiment, activations));
+        plan.ranks.push_back(planRank(plan, rank, experiment, figures));
     plan.hash = hashOf(plan, experiment);
     return outcome;
 }

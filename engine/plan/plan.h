@@ -1,14 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Plan: the graph cut over the ranks. Who computes which rows, where each parameter lies, which
-// gradients travel together, how many bytes each rank holds. A pure function of experiment, data
-// counts and machine facts: every rank makes the same plan, and its hash is compared before the
-// first step.
+// Plan: the graph cut over a mesh of ranks. Who computes which layers of which rows, where each
+// parameter lies, which gradients travel together, how many bytes each rank holds. A pure function
+// of experiment, data counts and machine facts: every rank makes the same plan, and its hash is
+// compared before the first step.
 #pragma once
 
 #include "engine/base/result.h"
 #include "engine/graph/graph.h"
+#include "engine/plan/mesh.h"
+#include "engine/plan/section.h"
+#include "engine/program/schedule.h"
 #include "engine/spec/experiment.h"
 
 #include <cstddef>
@@ -46,21 +49,9 @@ struct RowRange {
     std::int64_t count = 0;
 };
 
-/// Rows of a global batch that a rank computes: consecutive, the first ranks take one more where it
-/// does not divide, late ranks may get none. Each row belongs to exactly one rank.
-RowRange rowsOfRank(std::int64_t batchRows, std::int64_t rank, std::int64_t worldSize);
-
-/// The same rows in up to `accumulate` consecutive parts: as many on all ranks, none that is empty
-/// everywhere.
-std::vector<RowRange> microBatchesOfRank(std::int64_t batchRows, std::int64_t rank,
-                                         std::int64_t worldSize, std::int64_t accumulate);
-
-/// Gradients that travel together: one slice of the gradient arena.
-struct Bucket {
-    std::size_t firstElement = 0;
-    std::size_t elements = 0; ///< with padding to worldSize x 64 bytes
-    std::vector<graph::ParameterId> parameters;
-};
+/// `count` rows in `parts` consecutive ranges: the first ones take one more where it does not
+/// divide, late ones may be empty. Each row belongs to exactly one part.
+RowRange evenRows(std::int64_t count, std::int64_t part, std::int64_t parts);
 
 /// A rank's part of a bucket: the equal slice that it updates where the optimizer is sharded.
 struct Shard {
@@ -70,30 +61,46 @@ struct Shard {
 Shard shardOf(const Bucket& bucket, int rank, int worldSize);
 
 struct MemoryByClass {
-    std::size_t parameters = 0; ///< and their copy in bf16
+    std::size_t parameters = 0; ///< and their copy in bf16; with shards what is gathered, too
     std::size_t gradients = 0;
     std::size_t optimizer = 0; ///< its state, and averaged and best weights
     std::size_t activations = 0;
     std::size_t total() const { return parameters + gradients + optimizer + activations; }
 };
 
+/// Bytes that leave a rank, in a full batch.
+struct TrafficByKind {
+    std::size_t gradients = 0; ///< to data parallel ranks; with ZeRO parameters, too
+    std::size_t tensors = 0;   ///< sums over tensor ranks
+    std::size_t messages = 0;  ///< values and gradients to other stages of the pipeline
+    std::size_t total() const { return gradients + tensors + messages; }
+};
+
 struct RankPlan {
     int rank = 0;
+    Coordinate place;
     std::string device;
     RowRange rows; ///< of a full batch
     MemoryByClass memory;
-    std::size_t bytesSentPerStep = 0; ///< gradients and sums that leave this rank
-    double flopsPerStep = 0;          ///< forward and backward
+    TrafficByKind sentPerStep;
+    double flopsPerStep = 0; ///< forward and backward
 };
 
 struct Plan {
-    graph::Graph graph;
+    graph::Graph graph;       ///< of the whole model
     DType type = DType::Fp32; ///< of values; all that is trained is of exactType(type)
-    int worldSize = 1;
+    Mesh mesh;
+    int worldSize = 1; ///< of the mesh
+    /// Sums of the shares of the batch up to each data coordinate, of 1; empty: all alike.
+    std::vector<double> shareEnds;
     std::int64_t batch = 0;
-    std::int64_t accumulate = 1;  ///< micro-batches whose gradients are added up before an update
-    bool shardsOptimizer = false; ///< ZeRO 1: a rank has the state of its shards only
-    bool recompute = false;       ///< blocks are computed again before their backward
+    std::int64_t microBatches = 1; ///< whose gradients are added up before an update
+    ScheduleKind schedule = ScheduleKind::OneForwardOneBackward;
+    int stagesOfRank = 1;
+    bool shardsOptimizer = false;  ///< ZeRO 1 and up: a rank has the state of its shards only
+    bool shardsGradients = false;  ///< ZeRO 2 and up: likewise the gradients
+    bool shardsParameters = false; ///< ZeRO 3: likewise the parameters
+    bool recompute = false;        ///< blocks are computed again before their backward
     DataCounts data;
 
     std::int64_t stepsPerEpoch = 0; ///< the last one may have fewer rows
@@ -103,20 +110,28 @@ struct Plan {
     bool keepsBest = false;         ///< a copy of the best epoch's weights is kept
     double learningRateFactor = 1;
 
-    /// First element of each parameter in the parameter, gradient and optimizer arenas.
-    std::vector<std::size_t> parameterOffset;
-    std::size_t arenaElements = 0;
-    std::vector<Bucket> buckets; ///< in the order their gradients are finished
-
+    std::vector<Section> sections;   ///< by pipeline, then tensor coordinate
+    std::vector<std::string> stages; ///< the first layer of each
     std::vector<RankPlan> ranks;
     std::uint64_t hash = 0;
 
     /// Rows of the batch of 0-based step `index` of an epoch.
     std::int64_t rowsOfStep(std::int64_t index) const;
+    const Section& sectionOf(int rank) const;
+    int zero() const { return int{shardsOptimizer} + int{shardsGradients} + int{shardsParameters}; }
+    PipelineShape pipelineShape() const;
+    /// Rows of a global batch that the ranks of one data coordinate compute.
+    RowRange rowsOf(std::int64_t batchRows, int dataCoordinate) const;
+    /// Of the data coordinate that has most.
+    std::int64_t mostRowsOf(std::int64_t batchRows) const;
+    /// The same rows in consecutive parts: as many on all ranks, the first is the largest. Without
+    /// a pipeline none is empty everywhere.
+    std::vector<RowRange> microBatchesOf(std::int64_t batchRows, int dataCoordinate) const;
 };
 
-/// Bytes of the parameters' copy in bf16; 0 where values are not bf16.
-std::size_t roundedBytes(const Plan& plan);
+/// Bytes of the section's parameters' copy in bf16; 0 where values are not bf16. `gathered`: bytes
+/// of the parameters that are whole for a while, where they are sharded.
+std::size_t roundedBytes(const Plan& plan, const Section& section, std::size_t gathered = 0);
 
 struct PlanOutcome {
     Plan plan;

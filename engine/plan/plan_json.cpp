@@ -19,9 +19,24 @@ std::string hexadecimal(std::uint64_t value) {
     return {digits.data(), end};
 }
 
-Json toJson(const RankPlan& rank) {
+/// Layers whose operations the section has, in order.
+Json layersOf(const Section& section) {
+    std::vector<std::string> layers;
+    for (const graph::Operation& operation : section.graph.operations)
+        if (const std::string layer = graph::layerOf(operation);
+            !graph::isLoss(operation.kind) && (layers.empty() || layers.back() != layer))
+            layers.push_back(layer);
+    return layers;
+}
+
+Json toJson(const RankPlan& rank, const Section& section) {
     return {{"rank", rank.rank},
+            {"coordinate",
+             {{"data", rank.place.data},
+              {"tensor", rank.place.tensor},
+              {"pipeline", rank.place.pipeline}}},
             {"device", rank.device},
+            {"layers", layersOf(section)},
             {"rows", rank.rows.count},
             {"bytes",
              {{"parameters", rank.memory.parameters},
@@ -29,7 +44,11 @@ Json toJson(const RankPlan& rank) {
               {"optimizer", rank.memory.optimizer},
               {"activations", rank.memory.activations},
               {"total", rank.memory.total()}}},
-            {"bytes_sent_per_step", rank.bytesSentPerStep},
+            {"bytes_sent_per_step",
+             {{"gradients", rank.sentPerStep.gradients},
+              {"tensors", rank.sentPerStep.tensors},
+              {"messages", rank.sentPerStep.messages},
+              {"total", rank.sentPerStep.total()}}},
             {"flops_per_step", rank.flopsPerStep}};
 }
 
@@ -38,17 +57,25 @@ Json toJson(const RankPlan& rank) {
 std::string toJson(const Plan& plan) {
     Json ranks = Json::array();
     for (const RankPlan& rank : plan.ranks)
-        ranks.push_back(toJson(rank));
+        ranks.push_back(toJson(rank, plan.sectionOf(rank.rank)));
     Json buckets = Json::array();
-    for (const Bucket& bucket : plan.buckets)
+    for (const Bucket& bucket : plan.sectionOf(0).buckets)
         buckets.push_back(bucket.elements * bytesOf(exactType(plan.type)));
     const Json json = {{"format", "trainyard.plan/1"},
                        {"hash", hexadecimal(plan.hash)},
                        {"world_size", plan.worldSize},
+                       {"mesh",
+                        {{"data", plan.mesh.data},
+                         {"tensor", plan.mesh.tensor},
+                         {"pipeline", plan.mesh.pipeline}}},
                        {"precision", name(plan.type)},
                        {"batch", plan.batch},
-                       {"micro_batches", plan.accumulate},
-                       {"zero", plan.shardsOptimizer ? 1 : 0},
+                       {"micro_batches", plan.microBatches},
+                       {"schedule", name(plan.schedule)},
+                       {"stages", plan.stages},
+                       {"bubble_share", bubbleShare(plan.pipelineShape())},
+                       {"replicated_layers", plan.sectionOf(0).replicated},
+                       {"zero", plan.zero()},
                        {"recompute", plan.recompute ? "blocks" : "none"},
                        {"train_samples", plan.data.trainSamples},
                        {"validation_samples", plan.data.validationSamples},

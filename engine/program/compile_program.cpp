@@ -1,32 +1,43 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/base/check.h"
+#include "engine/program/place_buckets.h"
 #include "engine/program/place_memory.h"
 #include "engine/program/program.h"
 #include "engine/program/recompute.h"
+#include "engine/program/schedule.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 namespace trainyard::plan {
 
 namespace {
 
+using graph::at;
 using graph::Graph;
 using graph::Operation;
 using graph::OperationId;
 using graph::ParameterId;
+using graph::TensorSum;
 using graph::ValueId;
+
+/// Of the one collective of a step that all ranks take part in.
+constexpr std::uint32_t kSumsTag = 0x40000000u;
+/// Messages are told apart by value and micro-batch.
+constexpr std::uint32_t kMostMicroBatches = 1u << 12;
 
 class Compiler {
 public:
     Compiler(const Plan& plan, int rank, Purpose purpose, std::int64_t batchRows)
-        : m_plan(plan), m_graph(plan.graph), m_withGradient(valuesWithGradient(plan.graph)) {
+        : m_plan(plan), m_section(plan.sectionOf(rank)), m_graph(m_section.graph),
+          m_place(plan.mesh.coordinateOf(rank)) {
         m_program.purpose = purpose;
         m_program.batchRows = batchRows;
-        m_program.rows = rowsOfRank(batchRows, rank, plan.worldSize);
-        m_program.microBatches =
-            microBatchesOfRank(batchRows, rank, plan.worldSize, plan.accumulate);
+        m_program.rows = plan.rowsOf(batchRows, m_place.data);
+        m_program.microBatches = plan.microBatchesOf(batchRows, m_place.data);
+        m_program.places.resize(plan.mesh.pipeline > 1 ? m_program.microBatches.size() : 1);
         m_program.blocks = plan.recompute && purpose == Purpose::Training
                                ? recomputedBlocks(m_graph)
                                : std::vector<int>(m_graph.operations.size(), -1);
@@ -38,12 +49,17 @@ public:
             emitTraining();
         else
             emitEvaluation();
-        placeMemory(m_plan, m_program);
+        placeMemory(m_plan, m_section, m_program);
+        placeBuckets(m_plan, m_section, m_program);
         return std::move(m_program);
     }
 
 private:
-    bool training() const { return m_program.purpose == Purpose::Training; }
+    PipelineShape shape() const {
+        PipelineShape shape = m_plan.pipelineShape();
+        shape.microBatches = microBatches();
+        return shape;
+    }
 
     int emit(Opcode opcode, Lane lane, OperationId operation = -1, int bucket = -1) {
         Instruction instruction;
@@ -52,59 +68,122 @@ private:
         instruction.operation = operation;
         instruction.bucket = bucket;
         instruction.microBatch = m_microBatch;
+        instruction.tag = static_cast<std::uint32_t>(m_program.instructions.size());
         m_program.instructions.push_back(std::move(instruction));
         return static_cast<int>(m_program.instructions.size()) - 1;
     }
 
+    Instruction& last() { return m_program.instructions.back(); }
+
     int microBatches() const { return static_cast<int>(m_program.microBatches.size()); }
 
     void emitEvaluation() {
-        for (m_microBatch = 0; m_microBatch < microBatches(); ++m_microBatch) {
-            emit(Opcode::LoadBatch, Lane::Compute);
-            for (std::size_t i = 0; i < m_graph.operations.size(); ++i)
-                emit(Opcode::Inference, Lane::Compute, static_cast<OperationId>(i));
-        }
+        for (const Turn& turn : evaluationTurns(shape(), m_place.pipeline))
+            emitForward(turn, Opcode::Inference);
     }
 
     void emitTraining() {
-        std::vector<int> waits;
-        for (m_microBatch = 0; m_microBatch < microBatches(); ++m_microBatch)
-            waits = emitMicroBatch();
+        for (const Turn& turn : trainingTurns(shape(), m_place.pipeline)) {
+            if (turn.backward)
+                emitBackward(turn);
+            else
+                emitForward(turn, Opcode::Forward);
+        }
+        m_microBatch = microBatches() - 1;
+        emitRemainingReductions();
+        m_reductions.push_back(emitReduction(Opcode::ReduceSums, m_done, -1));
+        last().tag = kSumsTag;
         const int update = emit(Opcode::Update, Lane::Compute);
-        m_program.instructions[at(update)].waitsFor = std::move(waits);
-        for (std::size_t bucket = 0; m_plan.shardsOptimizer && bucket < m_plan.buckets.size();
-             ++bucket)
+        m_program.instructions[at(update)].waitsFor = std::move(m_reductions);
+        const bool gathers = m_plan.shardsOptimizer && !m_plan.shardsParameters;
+        for (std::size_t bucket = 0; gathers && bucket < m_section.buckets.size(); ++bucket)
             emitReduction(Opcode::GatherParameters, update, static_cast<int>(bucket));
     }
 
-    /// Its reductions: only gradients that all micro-batches have added to travel.
-    std::vector<int> emitMicroBatch() {
-        const bool last = m_microBatch + 1 == microBatches();
-        emit(Opcode::LoadBatch, Lane::Compute);
-        const auto count = static_cast<OperationId>(m_graph.operations.size());
-        for (OperationId i = 0; i < count; ++i)
-            emitOperation(Opcode::Forward, i);
-        const std::vector<OperationId> writers = bucketWriters();
-        std::vector<int> reductions;
-        std::size_t bucket = 0;
-        int done = -1;
-        for (OperationId i = count - 1; i >= 0; --i) {
+    // ---- Forward ------------------------------------------------------------------------------
+
+    void emitForward(const Turn& turn, Opcode opcode) {
+        m_microBatch = turn.microBatch;
+        loadOnce();
+        for (const Transfer& transfer : m_section.arriving)
+            if (transfer.neededIn == turn.stage)
+                emitMessages(transfer, Opcode::ReceiveValue, transfer.from);
+        for (OperationId i = 0; i < operationCount(); ++i)
+            if (m_section.stageOf[at(i)] == turn.stage)
+                m_done = emitOperation(opcode, i);
+        for (const Transfer& transfer : m_section.leaving)
+            if (transfer.madeIn == turn.stage)
+                emitMessages(transfer, Opcode::SendValue, transfer.to);
+    }
+
+    void loadOnce() {
+        if ((m_section.readsInput() || m_section.hasLoss()) && m_loaded.insert(m_microBatch).second)
+            emit(Opcode::LoadBatch, Lane::Compute);
+    }
+
+    /// One for each value; in backward one for each gradient that is asked for.
+    void emitMessages(const Transfer& transfer, Opcode opcode, int peer) {
+        const bool gradient = opcode == Opcode::SendGradient || opcode == Opcode::ReceiveGradient;
+        for (const ValueId value : transfer.values) {
+            if (gradient && !m_section.withGradient[at(value)])
+                continue;
+            emit(opcode, Lane::Compute);
+            last().value = value;
+            last().peer = peer;
+            last().tag = static_cast<std::uint32_t>(value) * kMostMicroBatches +
+                         static_cast<std::uint32_t>(m_microBatch);
+        }
+    }
+
+    // ---- Backward -----------------------------------------------------------------------------
+
+    /// Only gradients that all micro-batches have added to travel, where they are kept whole.
+    void emitBackward(const Turn& turn) {
+        m_microBatch = turn.microBatch;
+        for (const Transfer& transfer : m_section.leaving)
+            if (transfer.madeIn == turn.stage)
+                emitMessages(transfer, Opcode::ReceiveGradient, transfer.to);
+        const bool isLast = m_plan.mesh.pipeline == 1 && m_microBatch + 1 == microBatches();
+        const bool reduces = isLast || m_plan.shardsGradients;
+        for (OperationId i = operationCount() - 1; i >= 0; --i) {
+            if (m_section.stageOf[at(i)] != turn.stage)
+                continue;
             emitBlockAgain(i);
             if (!needsBackward(i))
                 continue;
-            done = emitOperation(Opcode::Backward, i);
-            for (; last && bucket < writers.size() && writers[bucket] == i; ++bucket)
-                reductions.push_back(
-                    emitReduction(gradientOpcode(), done, static_cast<int>(bucket)));
+            m_done = emitOperation(Opcode::Backward, i);
+            if (reduces)
+                emitReductionsAfter(i);
         }
-        TRAINYARD_CHECK_EQ(bucket, last ? writers.size() : 0);
-        if (last)
-            reductions.push_back(emitReduction(Opcode::ReduceSums, done, -1));
-        return reductions;
+        for (const Transfer& transfer : m_section.arriving)
+            if (transfer.neededIn == turn.stage)
+                emitMessages(transfer, Opcode::SendGradient, transfer.from);
     }
 
-    Opcode gradientOpcode() const {
-        return m_plan.shardsOptimizer ? Opcode::ScatterGradients : Opcode::ReduceGradients;
+    void emitReductionsAfter(OperationId id) {
+        if (m_writers.empty())
+            m_writers = bucketWriters();
+        for (std::size_t bucket = 0; bucket < m_writers.size(); ++bucket)
+            if (m_writers[bucket] == id)
+                emitBucket(bucket);
+    }
+
+    void emitBucket(std::size_t bucket) {
+        m_reduced.insert(bucket);
+        m_reductions.push_back(emitReduction(m_plan.shardsOptimizer ? Opcode::ScatterGradients
+                                                                    : Opcode::ReduceGradients,
+                                             m_done, static_cast<int>(bucket)));
+    }
+
+    void emitRemainingReductions() {
+        for (std::size_t i = 0; i < m_section.shared.size(); ++i) {
+            emitReduction(Opcode::SumShared, m_done, -1);
+            last().shared = static_cast<int>(i);
+            last().tag = static_cast<std::uint32_t>(m_section.shared[i].parameter);
+        }
+        for (std::size_t bucket = 0; bucket < m_section.buckets.size(); ++bucket)
+            if (!m_reduced.contains(bucket))
+                emitBucket(bucket);
     }
 
     /// Where `last` is the last operation of a block that is computed again.
@@ -124,14 +203,57 @@ private:
 
     int emitReduction(Opcode opcode, int after, int bucket) {
         const int index = emit(opcode, Lane::Communication, -1, bucket);
-        m_program.instructions[at(index)].waitsFor = {after};
+        if (after >= 0)
+            m_program.instructions[at(index)].waitsFor = {after};
         return index;
     }
 
-    /// The last instruction of the operation. Statistics over all ranks need three.
+    // ---- Operations ---------------------------------------------------------------------------
+
+    OperationId operationCount() const {
+        return static_cast<OperationId>(m_graph.operations.size());
+    }
+
+    /// The last instruction of the operation. Statistics and sums over ranks need several.
     int emitOperation(Opcode opcode, OperationId id) {
-        if (!reducesStatistics(m_graph.operations[at(id)]))
-            return emit(opcode, Lane::Compute, id);
+        const Operation& operation = m_graph.operations[at(id)];
+        const bool backward = opcode == Opcode::Backward;
+        gatherFor(operation);
+        if (backward && operation.tensorSum == TensorSum::OutputGradient)
+            emitTensorSum(Opcode::SumGradient, opcode, id);
+        int done = -1;
+        if (reducesStatistics(operation, opcode))
+            done = emitWithStatistics(opcode, id);
+        else
+            done = emit(opcode, Lane::Compute, id);
+        if (!backward && operation.tensorSum == TensorSum::Output)
+            done = emitTensorSum(Opcode::SumValue, opcode, id);
+        return done;
+    }
+
+    /// What it needs is gathered, unless the operation before it needed that, too; the rest is let
+    /// go.
+    void gatherFor(const Operation& operation) {
+        if (!m_plan.shardsParameters || operation.parameters.empty())
+            return;
+        std::set<int> needed;
+        for (const ParameterId parameter : operation.parameters)
+            needed.insert(m_section.bucketOf[at(parameter)]);
+        for (const int bucket : needed)
+            if (!m_gathered.contains(bucket))
+                emitReduction(Opcode::GatherParameters, -1, bucket);
+        m_gathered = std::move(needed);
+    }
+
+    int emitTensorSum(Opcode opcode, Opcode during, OperationId id) {
+        const int index = emit(opcode, Lane::Compute, id);
+        last().value = m_graph.operations[at(id)].outputs.front();
+        last().again = during == Opcode::Recompute;
+        last().tag = m_tensorSums++;
+        return index;
+    }
+
+    int emitWithStatistics(Opcode opcode, OperationId id) {
         const int collect = emit(opcode, Lane::Compute, id);
         m_program.instructions[at(collect)].phase = Phase::Collect;
         const int reduce = emitReduction(Opcode::ReduceStatistics, collect, -1);
@@ -142,20 +264,21 @@ private:
         return apply;
     }
 
-    bool reducesStatistics(const Operation& operation) const {
-        return m_plan.worldSize > 1 && operation.kind == graph::OperationKind::BatchNorm &&
+    bool reducesStatistics(const Operation& operation, Opcode opcode) const {
+        return m_plan.mesh.data > 1 && opcode != Opcode::Inference &&
+               operation.kind == graph::OperationKind::BatchNorm &&
                std::get<graph::NormAttributes>(operation.attributes).synchronized;
     }
 
     bool needsBackward(OperationId id) const {
-        return plan::needsBackward(m_graph, m_withGradient, id);
+        return plan::needsBackward(m_graph, m_section.withGradient, id);
     }
 
     /// For each bucket the operation whose backward writes its last gradient.
     std::vector<OperationId> bucketWriters() const {
         const std::vector<OperationId> last = lastGradientWriters(m_graph);
         std::vector<OperationId> writers;
-        for (const Bucket& bucket : m_plan.buckets) {
+        for (const Bucket& bucket : m_section.buckets) {
             OperationId first = last[at(bucket.parameters.front())];
             for (const ParameterId parameter : bucket.parameters)
                 first = std::min(first, last[at(parameter)]);
@@ -165,11 +288,19 @@ private:
     }
 
     const Plan& m_plan;
+    const Section& m_section;
     const Graph& m_graph;
-    std::vector<bool> m_withGradient;
+    const Coordinate m_place;
     Program m_program;
     int m_microBatch = 0;          ///< whose instructions are being emitted
+    int m_done = -1;               ///< last instruction of the compute lane that computes
+    std::set<int> m_loaded;        ///< micro-batches
     std::vector<bool> m_runsAgain; ///< by OperationId
+    std::vector<int> m_reductions; ///< that the update waits for
+    std::vector<OperationId> m_writers;
+    std::set<std::size_t> m_reduced; ///< buckets
+    std::set<int> m_gathered;        ///< buckets that are whole just now
+    std::uint32_t m_tensorSums = 0;
 };
 
 } // namespace
@@ -186,6 +317,20 @@ std::string_view name(Opcode opcode) {
         return "backward";
     case Opcode::Inference:
         return "inference";
+    case Opcode::SumValue:
+        return "all-reduce values";
+    case Opcode::SumGradient:
+        return "all-reduce gradients of values";
+    case Opcode::SendValue:
+        return "send values";
+    case Opcode::ReceiveValue:
+        return "receive values";
+    case Opcode::SendGradient:
+        return "send gradients";
+    case Opcode::ReceiveGradient:
+        return "receive gradients";
+    case Opcode::SumShared:
+        return "all-reduce shared gradients";
     case Opcode::ReduceGradients:
         return "all-reduce gradients";
     case Opcode::ScatterGradients:
@@ -202,6 +347,11 @@ std::string_view name(Opcode opcode) {
     return "?";
 }
 
+bool runsKernel(Opcode opcode) {
+    return opcode == Opcode::Forward || opcode == Opcode::Recompute || opcode == Opcode::Backward ||
+           opcode == Opcode::Inference;
+}
+
 bool Program::isMadeInBlockOf(ValueId value, const Graph& graph, OperationId operation) const {
     const OperationId producer = graph.values[at(value)].producer;
     return producer >= 0 && blocks[at(operation)] >= 0 &&
@@ -210,18 +360,29 @@ bool Program::isMadeInBlockOf(ValueId value, const Graph& graph, OperationId ope
 
 const Placement& Program::placeOf(ValueId value, const Graph& graph,
                                   const Instruction& instruction) const {
-    const bool again =
-        instruction.opcode == Opcode::Recompute || instruction.opcode == Opcode::Backward;
+    const bool again = instruction.again || instruction.opcode == Opcode::Recompute ||
+                       instruction.opcode == Opcode::Backward;
+    const Places& here = placesOf(instruction);
     return again && isMadeInBlockOf(value, graph, instruction.operation)
-               ? recomputedValues[at(value)]
-               : values[at(value)];
+               ? here.recomputedValues[at(value)]
+               : here.values[at(value)];
+}
+
+const Placement& Program::windowAt(const std::vector<BucketWindow>& windows, int bucket,
+                                   int instruction) {
+    const auto window = std::ranges::find_if(windows, [&](const BucketWindow& each) {
+        return each.bucket == bucket && each.first <= instruction && instruction <= each.last;
+    });
+    TRAINYARD_CHECK(window != windows.end());
+    return window->place;
 }
 
 const Placement& Program::savedPlaceOf(const Instruction& instruction) const {
     const OperationId id = instruction.operation;
     const bool again =
         instruction.opcode == Opcode::Recompute || instruction.opcode == Opcode::Backward;
-    return again && blocks[at(id)] >= 0 ? recomputedSaved[at(id)] : saved[at(id)];
+    const Places& here = placesOf(instruction);
+    return again && blocks[at(id)] >= 0 ? here.recomputedSaved[at(id)] : here.saved[at(id)];
 }
 
 std::vector<bool> valuesWithGradient(const Graph& graph) {

@@ -5,13 +5,16 @@
 #include "engine/program/arena_planner.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 namespace trainyard::plan {
 
 namespace {
 
+using graph::at;
 using graph::Graph;
 using graph::Operation;
 using graph::OperationId;
@@ -60,8 +63,8 @@ private:
 
 class MemoryPlanner {
 public:
-    MemoryPlanner(const Plan& plan, Program& program)
-        : m_plan(plan), m_graph(plan.graph), m_withGradient(valuesWithGradient(plan.graph)),
+    MemoryPlanner(const Plan& plan, const Section& section, Program& program)
+        : m_plan(plan), m_graph(section.graph), m_withGradient(section.withGradient),
           m_program(program) {}
 
     void run() {
@@ -140,7 +143,8 @@ private:
         const std::vector<ValueId> same = valuesInPlaceOf(operation.inputs[input]);
         return std::all_of(same.begin(), same.end(), [&](ValueId value) {
             const graph::ValueInfo& info = m_graph.values[at(value)];
-            if (info.producer < 0 || (m_program.blocks[at(id)] >= 0 && !isInBlockOf(value, id)))
+            if (info.producer < 0 || info.leaves ||
+                (m_program.blocks[at(id)] >= 0 && !isInBlockOf(value, id)))
                 return false;
             const Operation& producer = m_graph.operations[at(info.producer)];
             if (training() && graph::traits(producer.kind).readsOutput)
@@ -157,8 +161,8 @@ private:
         const Operation& operation = m_graph.operations[at(id)];
         if (!training() || !graph::traits(operation.kind).mayRunInPlace)
             return false;
-        return keepsLayout(operation, input) &&
-               m_graph.values[at(operation.inputs[input])].consumers.size() == 1;
+        const graph::ValueInfo& info = m_graph.values[at(operation.inputs[input])];
+        return keepsLayout(operation, input) && info.consumers.size() == 1 && !info.leaves;
     }
 
     /// The first input for which `may` holds; -1: none.
@@ -176,8 +180,8 @@ private:
         return m_program.isMadeInBlockOf(value, m_graph, id);
     }
 
-    // Buffers are numbered: values, gradients, what operations save; values and what is saved once
-    // more, for blocks that are computed again.
+    // Buffers of a place are numbered: values, gradients, what operations save; values and what is
+    // saved once more, for blocks that are computed again. One place comes after the other.
     std::size_t gradientBuffer(ValueId id) const { return m_graph.values.size() + at(id); }
     std::size_t savedBuffer(OperationId id) const { return 2 * m_graph.values.size() + at(id); }
     std::size_t valueAgainBuffer(ValueId id) const {
@@ -189,12 +193,21 @@ private:
     std::size_t loadedBuffer() const {
         return savedAgainBuffer(static_cast<OperationId>(m_graph.operations.size()));
     }
-    std::size_t bufferCount() const { return loadedBuffer() + 1; }
+    std::size_t receivedBuffer() const { return loadedBuffer() + 1; }
+    std::size_t buffersOfPlace() const { return receivedBuffer() + 1; }
 
     void joinBuffers() {
-        m_buffers = Buffers(bufferCount());
         m_program.addsToGradient.resize(m_graph.operations.size());
         m_program.addsToParameterGradient.resize(m_graph.operations.size());
+        m_buffers = Buffers(buffersOfPlace() * m_program.places.size());
+        for (m_place = 0; m_place < m_program.places.size(); ++m_place)
+            joinBuffersOfPlace();
+    }
+
+    void join(std::size_t buffer, std::size_t other) { m_buffers.join(here(buffer), here(other)); }
+    std::size_t here(std::size_t buffer) const { return m_place * buffersOfPlace() + buffer; }
+
+    void joinBuffersOfPlace() {
         for (std::size_t i = 0; i < m_graph.operations.size(); ++i) {
             const Operation& operation = m_graph.operations[i];
             if (operation.outputs.empty())
@@ -202,29 +215,39 @@ private:
             const auto id = static_cast<OperationId>(i);
             const ValueId out = operation.outputs.front();
             if (const ValueId in = firstInput(id, &MemoryPlanner::runsInPlace); in >= 0) {
-                m_buffers.join(at(out), at(in));
-                m_buffers.join(valueAgainBuffer(out),
-                               isInBlockOf(in, id) ? valueAgainBuffer(in) : at(in));
+                join(at(out), at(in));
+                join(valueAgainBuffer(out), isInBlockOf(in, id) ? valueAgainBuffer(in) : at(in));
             }
             if (const ValueId in = firstInput(id, &MemoryPlanner::gradientInPlace); in >= 0)
-                m_buffers.join(gradientBuffer(in), gradientBuffer(out));
+                join(gradientBuffer(in), gradientBuffer(out));
         }
     }
 
     void setSizes() {
+        for (m_place = 0; m_place < m_program.places.size(); ++m_place)
+            setSizesOfPlace();
+    }
+
+    void setBytes(std::size_t buffer, std::size_t bytes) {
+        m_buffers.setBytes(here(buffer), bytes);
+    }
+
+    void setSizesOfPlace() {
         for (std::size_t i = 0; i < m_graph.values.size(); ++i) {
             const auto id = static_cast<ValueId>(i);
-            m_buffers.setBytes(i, valueBytes(id));
-            m_buffers.setBytes(valueAgainBuffer(id), valueBytes(id));
+            setBytes(i, valueBytes(id));
+            setBytes(valueAgainBuffer(id), valueBytes(id));
             if (m_withGradient[i])
-                m_buffers.setBytes(gradientBuffer(id), valueBytes(id));
+                setBytes(gradientBuffer(id), valueBytes(id));
+            if (m_withGradient[i] && m_graph.values[i].leaves)
+                setBytes(receivedBuffer(), valueBytes(id));
         }
         for (std::size_t i = 0; i < m_graph.operations.size(); ++i) {
             const auto id = static_cast<OperationId>(i);
-            m_buffers.setBytes(savedBuffer(id), savedBytes(id));
-            m_buffers.setBytes(savedAgainBuffer(id), savedBytes(id));
+            setBytes(savedBuffer(id), savedBytes(id));
+            setBytes(savedAgainBuffer(id), savedBytes(id));
         }
-        m_buffers.setBytes(loadedBuffer(), loadedBytes());
+        setBytes(loadedBuffer(), loadedBytes());
     }
 
     /// In recompute and backward.
@@ -234,67 +257,108 @@ private:
 
     void findLifetimes() {
         for (std::size_t i = 0; i < m_program.instructions.size(); ++i) {
-            const Instruction& instruction = m_program.instructions[i];
-            const int now = static_cast<int>(i);
-            if (instruction.microBatch > 0)
+            Instruction& instruction = m_program.instructions[i];
+            if (instruction.microBatch > 0 && m_program.places.size() == 1)
                 break; // they take turns in the memory of the first
-            if (instruction.opcode == Opcode::LoadBatch) {
-                m_buffers.touch(at(m_graph.input), now);
-                m_buffers.touch(loadedBuffer(), now);
-            } else if (instruction.opcode == Opcode::ReduceStatistics)
-                continue;
-            else if (instruction.opcode == Opcode::Backward)
-                touchBackward(instruction.operation, now);
-            else if (instruction.opcode == Opcode::Recompute)
-                touchRecompute(instruction.operation, now);
-            else if (instruction.operation >= 0)
-                touchForward(instruction.operation, now);
+            m_place = m_program.slotOf(instruction);
+            m_isFirst = instruction.microBatch == 0;
+            touchAll(instruction, static_cast<int>(i));
         }
+    }
+
+    void touch(std::size_t buffer, int now) { m_buffers.touch(here(buffer), now); }
+
+    void touchAll(Instruction& instruction, int now) {
+        const ValueId value = instruction.value;
+        switch (instruction.opcode) {
+        case Opcode::LoadBatch:
+            if (m_graph.values[at(m_graph.input)].consumers.empty())
+                break; // only targets are loaded
+            touch(at(m_graph.input), now);
+            touch(loadedBuffer(), now);
+            break;
+        case Opcode::Forward:
+        case Opcode::Inference:
+            touchForward(instruction.operation, now);
+            break;
+        case Opcode::Recompute:
+            touchRecompute(instruction.operation, now);
+            break;
+        case Opcode::Backward:
+            touchBackward(instruction.operation, now);
+            break;
+        case Opcode::SumValue:
+            touch(instruction.again ? againBuffer(value, instruction.operation) : at(value), now);
+            break;
+        case Opcode::SendValue:
+        case Opcode::ReceiveValue:
+            touch(at(value), now);
+            break;
+        case Opcode::SumGradient:
+        case Opcode::SendGradient:
+            touch(gradientBuffer(value), now);
+            break;
+        case Opcode::ReceiveGradient:
+            touchReceived(instruction, now);
+            break;
+        default:
+            break;
+        }
+    }
+
+    /// The first of a value's gradients is written, the others are added.
+    void touchReceived(Instruction& instruction, int now) {
+        const std::pair<ValueId, int> key{instruction.value, instruction.peer};
+        if (m_isFirst)
+            m_receivedAdds[key] = !m_written.insert(instruction.value).second;
+        instruction.adds = m_receivedAdds.at(key);
+        if (instruction.adds)
+            touch(receivedBuffer(), now);
+        touch(gradientBuffer(instruction.value), now);
     }
 
     void touchForward(OperationId id, int now) {
         const Operation& operation = m_graph.operations[at(id)];
         for (const ValueId input : operation.inputs)
-            m_buffers.touch(at(input), now);
+            touch(at(input), now);
         for (const ValueId output : operation.outputs)
-            m_buffers.touch(at(output), now);
-        m_buffers.touch(savedBuffer(id), now);
+            touch(at(output), now);
+        touch(savedBuffer(id), now);
     }
 
     void touchRecompute(OperationId id, int now) {
         const Operation& operation = m_graph.operations[at(id)];
         for (const ValueId input : operation.inputs)
-            m_buffers.touch(againBuffer(input, id), now);
+            touch(againBuffer(input, id), now);
         for (const ValueId output : operation.outputs)
-            m_buffers.touch(valueAgainBuffer(output), now);
-        m_buffers.touch(savedAgainBuffer(id), now);
+            touch(valueAgainBuffer(output), now);
+        touch(savedAgainBuffer(id), now);
     }
 
     void touchBackward(OperationId id, int now) {
         const Operation& operation = m_graph.operations[at(id)];
         const graph::OperationTraits& traits = graph::traits(operation.kind);
         std::vector<bool>& adds = m_program.addsToGradient[at(id)];
-        const bool again = !adds.empty(); // the second phase of the same backward
+        const bool again = !adds.empty(); // the second phase of the same backward, or a later one
         if (!again)
             noteParameters(id);
         adds.resize(operation.inputs.size(), false);
         for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
             const ValueId input = operation.inputs[i];
             if (traits.readsInput)
-                m_buffers.touch(againBuffer(input, id), now);
+                touch(againBuffer(input, id), now);
             if (!m_withGradient[at(input)])
                 continue;
             if (!again)
                 adds[i] = !m_written.insert(input).second;
-            m_buffers.touch(gradientBuffer(input), now);
+            touch(gradientBuffer(input), now);
         }
         for (const ValueId output : operation.outputs) {
             if (traits.readsOutput)
-                m_buffers.touch(againBuffer(output, id), now);
-            m_buffers.touch(gradientBuffer(output), now);
+                touch(againBuffer(output, id), now);
+            touch(gradientBuffer(output), now);
         }
-        m_buffers.touch(m_program.blocks[at(id)] >= 0 ? savedAgainBuffer(id) : savedBuffer(id),
-                        now);
+        touch(m_program.blocks[at(id)] >= 0 ? savedAgainBuffer(id) : savedBuffer(id), now);
     }
 
     void noteParameters(OperationId id) {
@@ -304,42 +368,52 @@ private:
     }
 
     void assignOffsets() {
-        std::vector<Lifetime> lives(bufferCount());
+        std::vector<Lifetime> lives(buffersOfPlace() * m_program.places.size());
         for (std::size_t i = 0; i < lives.size(); ++i)
             lives[i] = m_buffers.lifetime(i);
         const ArenaLayout layout = layOut(lives);
         m_program.activationBytes = layout.bytes;
-        const auto placement = [&](std::size_t id) {
-            const std::size_t owner = m_buffers.owner(id);
+        for (m_place = 0; m_place < m_program.places.size(); ++m_place)
+            assignOffsetsOfPlace(layout, lives);
+    }
+
+    void assignOffsetsOfPlace(const ArenaLayout& layout, const std::vector<Lifetime>& lives) {
+        const auto placement = [&](std::size_t buffer) {
+            const std::size_t owner = m_buffers.owner(here(buffer));
             return Placement{layout.offsets[owner], lives[owner].bytes};
         };
+        Places& places = m_program.places[m_place];
         for (std::size_t i = 0; i < m_graph.values.size(); ++i) {
             const auto id = static_cast<ValueId>(i);
-            m_program.values.push_back(placement(i));
-            m_program.gradients.push_back(placement(gradientBuffer(id)));
-            m_program.recomputedValues.push_back(placement(valueAgainBuffer(id)));
+            places.values.push_back(placement(i));
+            places.gradients.push_back(placement(gradientBuffer(id)));
+            places.recomputedValues.push_back(placement(valueAgainBuffer(id)));
         }
         for (std::size_t i = 0; i < m_graph.operations.size(); ++i) {
             const auto id = static_cast<OperationId>(i);
-            m_program.saved.push_back(placement(savedBuffer(id)));
-            m_program.recomputedSaved.push_back(placement(savedAgainBuffer(id)));
+            places.saved.push_back(placement(savedBuffer(id)));
+            places.recomputedSaved.push_back(placement(savedAgainBuffer(id)));
         }
-        m_program.loaded = placement(loadedBuffer());
+        places.loaded = placement(loadedBuffer());
+        places.received = placement(receivedBuffer());
     }
 
     const Plan& m_plan;
     const Graph& m_graph;
-    const std::vector<bool> m_withGradient;
+    const std::vector<bool>& m_withGradient;
     Program& m_program;
     Buffers m_buffers{0};
+    std::size_t m_place = 0; ///< that is being worked on
+    bool m_isFirst = true;   ///< the instruction is of the first micro-batch
     std::set<ValueId> m_written;
     std::set<ParameterId> m_writtenParameters;
+    std::map<std::pair<ValueId, int>, bool> m_receivedAdds; ///< by value and peer
 };
 
 } // namespace
 
-void placeMemory(const Plan& plan, Program& program) {
-    MemoryPlanner(plan, program).run();
+void placeMemory(const Plan& plan, const Section& section, Program& program) {
+    MemoryPlanner(plan, section, program).run();
 }
 
 } // namespace trainyard::plan

@@ -9,12 +9,8 @@
 
 namespace trainyard::plan {
 
-/// An identifier as an index.
-inline std::size_t at(std::int32_t id) {
-    return static_cast<std::size_t>(id);
-}
-
-/// Fills everything of `program` that follows from its instructions, blocks and micro-batches.
-void placeMemory(const Plan& plan, Program& program);
+/// Fills everything of `program` that follows from its instructions, blocks, micro-batches and the
+/// number of its places.
+void placeMemory(const Plan& plan, const Section& section, Program& program);
 
 } // namespace trainyard::plan

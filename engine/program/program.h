@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Program: what one rank does for one batch, as a flat list of instructions over memory that is
-// laid out beforehand. Collectives are instructions like any other, so the order and the sizes on
-// all ranks agree by construction, and the number of an instruction is the tag of its message.
+// laid out beforehand. Collectives and messages are instructions like any other, so their order and
+// sizes on all ranks agree by construction, and each has a tag that is compared when ranks meet.
 #pragma once
 
 #include "engine/plan/plan.h"
@@ -22,14 +22,24 @@ enum class Opcode : std::uint8_t {
     Recompute,        ///< of `operation`: forward once more, for the backward of its block
     Backward,         ///< of `operation`
     Inference,        ///< of `operation`, without leaving anything for backward
-    ReduceGradients,  ///< sum of `bucket` over all ranks
+    SumValue,         ///< `value`, of which each tensor rank has a part of the sum
+    SumGradient,      ///< likewise its gradient
+    SendValue,        ///< `value` to `peer`, a pipeline rank, which needs it for a later stage
+    ReceiveValue,     ///< from `peer`
+    SendGradient,     ///< what this rank adds to the gradient of `value`, to `peer`, which made it
+    ReceiveGradient,  ///< from `peer`
+    SumShared,        ///< gradient of a parameter that stages of several ranks use
+    ReduceGradients,  ///< sum of `bucket` over the data parallel ranks
     ScatterGradients, ///< likewise, each rank gets its shard of the sum
-    ReduceStatistics, ///< batch statistics of `operation` over all ranks
+    ReduceStatistics, ///< batch statistics of `operation` over the data parallel ranks
     ReduceSums,       ///< loss, correct rows and the wish to stop, over all ranks
     Update,           ///< clip and apply the optimizer to all parameters, or to this rank's shards
-    GatherParameters  ///< shards of `bucket` from all ranks
+    GatherParameters  ///< shards of `bucket` from the data parallel ranks: after the update, or,
+                      ///< where parameters are sharded, before they are used
 };
 std::string_view name(Opcode opcode);
+/// An operation's computation; the others load, communicate or update.
+bool runsKernel(Opcode opcode);
 
 /// An operation whose statistics are reduced over the ranks runs in two instructions.
 enum class Phase : std::uint8_t {
@@ -48,6 +58,12 @@ struct Instruction {
     int bucket = -1;
     int microBatch = 0; ///< whose rows it works on
     Phase phase = Phase::Whole;
+    graph::ValueId value = -1;
+    int peer = -1;
+    int shared = -1;    ///< SumShared: index in Section::shared
+    bool again = false; ///< SumValue of a block that is computed again
+    bool adds = false;  ///< ReceiveGradient: to what is there already
+    std::uint32_t tag = 0;
     /// Instructions of the other lane that must be done before this one starts.
     std::vector<int> waitsFor;
 };
@@ -59,35 +75,66 @@ struct Placement {
     bool operator==(const Placement&) const = default;
 };
 
+/// While a rank has a bucket whole, from the instruction that first needs it to the last.
+struct BucketWindow {
+    int bucket = 0;
+    int first = 0;
+    int last = 0;
+    Placement place;
+};
+
 enum class Purpose : std::uint8_t { Training, Evaluation };
+
+/// Where the values of one micro-batch lie.
+struct Places {
+    std::vector<Placement> values;           ///< by ValueId; values that run in place share one
+    std::vector<Placement> gradients;        ///< by ValueId
+    std::vector<Placement> saved;            ///< by OperationId
+    std::vector<Placement> recomputedValues; ///< by ValueId, of blocks that are computed again
+    std::vector<Placement> recomputedSaved;  ///< by OperationId
+    /// Where values are bf16: a batch's numbers as they are loaded, in fp32, before they are
+    /// rounded to the model's input.
+    Placement loaded;
+    Placement received; ///< a gradient that is then added to what is there
+};
 
 struct Program {
     Purpose purpose = Purpose::Training;
     std::int64_t batchRows = 0; ///< global
     RowRange rows;              ///< of this rank
-    /// Of this rank, one after the other in the same memory; as many on all ranks, some may be
-    /// empty. The first is the largest.
+    /// Of this rank; as many on all ranks, some may be empty. The first is the largest.
     std::vector<RowRange> microBatches;
     std::vector<Instruction> instructions;
 
     std::size_t activationBytes = 0;
-    std::vector<Placement> values;    ///< by ValueId; values that run in place share one
-    std::vector<Placement> gradients; ///< by ValueId
-    std::vector<Placement> saved;     ///< by OperationId
-    /// Where values are bf16: a batch's numbers as they are loaded, in fp32, before they are
-    /// rounded to the model's input.
-    Placement loaded;
+    /// One: micro-batches take turns in the same memory. Else one for each micro-batch: in a
+    /// pipeline several are alive; what is not alive at the same time shares bytes all the same.
+    std::vector<Places> places;
+
+    /// Where parameters (ZeRO 3) and gradients (2 and 3) are sharded: the buckets that are whole
+    /// for a while, in arenas of their own.
+    std::vector<BucketWindow> parameterWindows;
+    std::vector<BucketWindow> gradientWindows;
+    std::size_t parameterBytes = 0;
+    std::size_t gradientBytes = 0;
 
     /// By OperationId: the block that is computed again before its backward; -1: none.
     std::vector<int> blocks;
-    std::vector<Placement> recomputedValues; ///< by ValueId, of such blocks
-    std::vector<Placement> recomputedSaved;  ///< by OperationId
     /// By OperationId, then input: backward adds to the gradient instead of writing it.
     std::vector<std::vector<bool>> addsToGradient;
     /// By OperationId, then parameter: likewise, for parameters that operations share. Of the first
     /// micro-batch: in the others everything is added.
     std::vector<std::vector<bool>> addsToParameterGradient;
 
+    std::size_t slotOf(const Instruction& instruction) const {
+        return places.size() > 1 ? static_cast<std::size_t>(instruction.microBatch) : 0;
+    }
+    const Places& placesOf(const Instruction& instruction) const {
+        return places[slotOf(instruction)];
+    }
+    std::int64_t rowsOf(const Instruction& instruction) const {
+        return microBatches[static_cast<std::size_t>(instruction.microBatch)].count;
+    }
     /// The value is made by an operation of the recomputed block that `operation` belongs to.
     bool isMadeInBlockOf(graph::ValueId value, const graph::Graph& graph,
                          graph::OperationId operation) const;
@@ -95,6 +142,12 @@ struct Program {
     /// and backward have their own values.
     const Placement& placeOf(graph::ValueId value, const graph::Graph& graph,
                              const Instruction& instruction) const;
+    const Placement& gradientPlaceOf(graph::ValueId value, const Instruction& instruction) const {
+        return placesOf(instruction).gradients[static_cast<std::size_t>(value)];
+    }
+    /// The window of a bucket that is open at an instruction.
+    static const Placement& windowAt(const std::vector<BucketWindow>& windows, int bucket,
+                                     int instruction);
     /// Likewise what the instruction's operation saves.
     const Placement& savedPlaceOf(const Instruction& instruction) const;
 };

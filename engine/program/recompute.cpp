@@ -12,11 +12,6 @@ namespace {
 using graph::Graph;
 using graph::Operation;
 
-/// "block1" of "block1.norm".
-std::string layerOf(const Operation& operation) {
-    return operation.layer.substr(0, operation.layer.find('.'));
-}
-
 bool savesForBackward(const Graph& graph, const Operation& operation) {
     const auto value = [&](graph::ValueId id) -> const graph::ValueInfo& {
         return graph.values[static_cast<std::size_t>(id)];

@@ -13,6 +13,7 @@
 #include "engine/program/program.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/parameter_update.h"
+#include "engine/runtime/process_groups.h"
 #include "engine/runtime/rank_protocol.h"
 
 #include <array>
@@ -32,7 +33,7 @@ namespace trainyard::engine {
 struct BatchSums {
     std::array<double, kLossSums> values{}; ///< by LossSum
     double rows = 0;
-    double gradientSquares = 0; ///< of the gradients that a rank updates, where each has its shards
+    double gradientSquares = 0; ///< of the gradients that a rank owns, where none has them all
     /// Somebody asked for the end: the same answer on all ranks.
     bool stopRequested = false;
 
@@ -58,7 +59,7 @@ struct StepResult {
     bool finite = true;
 };
 
-/// Part of the current batch, which comes in order.
+/// Part of the current batch; they come in order.
 struct BatchPart {
     int microBatch = 0;
     plan::RowRange rows; ///< of the global batch
@@ -74,7 +75,7 @@ public:
         int rank = 0;
         std::uint64_t seed = 1;
         Backend& backend;
-        Communicator& communicator;
+        ProcessGroups& groups;
         Optimizer& optimizer;
         RankStatus* status = nullptr;               ///< may be null
         const StatusHeader* statusHeader = nullptr; ///< may be null
@@ -86,8 +87,8 @@ public:
     /// One update on a batch of `batchRows` rows over all ranks.
     Result<StepResult> trainStep(std::int64_t batchRows, const StepInput& input,
                                  const LoadBatch& load);
-    /// Adds what the loss sums up over this rank's share of a batch to `sums`. No communication.
-    void evaluate(std::int64_t batchRows, BatchSums& sums, const LoadBatch& load);
+    /// Adds what the loss sums up over this rank's share of a batch to `sums`.
+    Result<void> evaluate(std::int64_t batchRows, BatchSums& sums, const LoadBatch& load);
     /// Sums `sums` over all ranks.
     Result<void> reduce(BatchSums& sums, std::uint32_t tag);
     /// Labels against predictions over all ranks' rows of what was evaluated since the last call,
@@ -100,18 +101,26 @@ public:
     /// Copies the parameters, and brings the copy back; only where the plan keeps the best.
     void keepBest();
     void restoreBest();
-    /// All parameters as one flat arena, as the plan lays them out.
+    /// This rank's parameters as one flat arena, as the plan lays them out.
     std::span<const std::byte> parameters() const;
-    bool parametersAreFinite() const;
+    /// Those of the whole model, see gatherParameters(). Collective.
+    Result<std::vector<std::byte>> wholeParameters(std::uint32_t tag);
+    /// Of all ranks. Collective.
+    Result<bool> parametersAreFinite(std::uint32_t tag);
+    /// This rank computes anything of samples or their targets, so it asks for batches.
+    bool loadsBatches() const;
     /// Gradients of the last step, summed over ranks.
+    /// Those of buckets that are whole just now, where they are sharded.
     std::span<const std::byte> gradients() const { return m_gradients; }
     /// What was really taken, to compare with the plan.
     plan::MemoryByClass memory() const;
 
 private:
-    /// What tells the kernels of a program apart: opcode, operation, phase, rows, and whether
-    /// parameter gradients of an earlier micro-batch are there.
-    using KernelKey = std::tuple<plan::Opcode, graph::OperationId, plan::Phase, std::int64_t, bool>;
+    /// What tells the kernels of a program apart: opcode, operation, phase, place, rows, whether
+    /// parameter gradients of an earlier micro-batch are there, and, where the place of parameters
+    /// or gradients changes, the instruction.
+    using KernelKey = std::tuple<plan::Opcode, graph::OperationId, plan::Phase, std::size_t,
+                                 std::int64_t, bool, std::size_t>;
     struct Compiled {
         plan::Program program;
         std::vector<Kernel*> kernels; ///< by instruction; null: none
@@ -121,32 +130,64 @@ private:
 
     explicit Executor(const Parts& parts);
     Result<void> allocate();
-    Result<void> allocateParameters(std::size_t bytes);
+    Result<void> allocateParameters(std::size_t bytes, std::size_t gathered);
+    void allocateTargets(std::int64_t rows);
     void allocateStatistics();
+    Result<void> allocateGradients(std::size_t bytes);
     void initializeParameters();
+    void initializeParameter(graph::ParameterId id, std::byte* place) const;
     Compiled& compiled(plan::Purpose purpose, std::int64_t batchRows);
     void makeKernels(Compiled& compiled);
-    KernelRequest requestFor(const plan::Program& program, const plan::Instruction& instruction);
-    BatchMemory batchMemory(const plan::Program& program);
+    KernelRequest requestFor(const plan::Program& program, std::size_t index);
+    void addParameters(const plan::Program& program, std::size_t index, KernelRequest& request);
+    BatchMemory batchMemory(const plan::Program& program, const plan::Instruction& instruction);
     void loadPart(const plan::Program& program, const plan::Instruction& instruction,
-                  const LoadBatch& load, StepContext& context);
-    void setLoss(KernelRequest& request);
+                  const LoadBatch& load);
+    std::size_t firstTarget(const plan::Program& program,
+                            const plan::Instruction& instruction) const;
+    void setLoss(const plan::Program& program, const plan::Instruction& instruction,
+                 KernelRequest& request);
     Operand activation(const plan::Placement& placement, graph::ValueId value) const;
     Operand parameter(std::byte* arena, graph::ParameterId id) const;
-    Operand parameterFor(const graph::Operation& operation, std::size_t index) const;
-    Result<void> runCollective(const plan::Instruction& instruction, std::uint32_t tag,
-                               BatchSums& sums);
-    void roundParameters(plan::Shard elements);
+    Operand parameterIn(std::byte* window, graph::ParameterId id, DType type) const;
+    std::byte* ownShard(std::byte* bucketData, const plan::Bucket& bucket) const;
+    std::size_t shardOffset(const plan::Bucket& bucket) const;
+    std::size_t ownedElements() const;
+    Result<void> runProgram(Compiled& compiled, StepContext context, const LoadBatch& load,
+                            const StepInput& input, StepResult& result);
+    Result<void> communicate(const plan::Program& program, std::size_t index, BatchSums& sums);
+    Result<void> exchange(const plan::Program& program, const plan::Instruction& instruction);
+    Result<void> receiveGradient(const plan::Program& program,
+                                 const plan::Instruction& instruction);
+    Result<void> reduceBucket(const plan::Program& program, const plan::Instruction& instruction,
+                              std::size_t index);
+    Result<void> gatherBucket(const plan::Program& program, const plan::Instruction& instruction,
+                              std::size_t index);
+    Result<void> scatterBucket(const plan::Program& program, const plan::Instruction& instruction,
+                               std::size_t index);
+    Result<void> reduceStatistics(const plan::Instruction& instruction);
+    Result<void> sumShared(const plan::Instruction& instruction);
+    Result<void> reduceSums(const plan::Instruction& instruction, BatchSums& sums);
+    std::size_t bytesOfValue(const plan::Program& program,
+                             const plan::Instruction& instruction) const;
+    bool reports() const;
+    bool countsSquares() const;
+    void roundAllParameters();
+    const std::byte* updatedGradients() const;
     double shareCounted(const BatchSums& sums) const;
     void update(const StepInput& input, StepResult& result);
     void averageParameters(const StepInput& input);
     void note(const plan::Instruction& instruction, std::int64_t index);
 
     Parts m_parts;
+    const plan::Section& m_section;
+    const plan::Coordinate m_place;
     Arena m_ownParameters;             ///< none where the communicator owns them
     std::span<std::byte> m_parameters; ///< the communicator's where ranks gather them
     Arena m_rounded;                   ///< the parameters in bf16; empty where values are not bf16
+    std::span<std::byte> m_gathered;   ///< the communicator's: buckets that are whole for a while
     std::span<std::byte> m_gradients;  ///< the communicator's
+    Arena m_gradientShards;            ///< where gradients are sharded
     std::unique_ptr<ParameterUpdate> m_update;
     Arena m_average; ///< of the parameters, or the parameters themselves while they are swapped
     Arena m_best;

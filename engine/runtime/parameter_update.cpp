@@ -27,29 +27,32 @@ std::vector<ParameterRange> rangesIn(const plan::Shard& elements,
     return inside;
 }
 
-/// Between running statistics; padding is zero and may be in a span.
-std::vector<ParameterRange> trainedSpans(const std::vector<ParameterRange>& ranges) {
+/// Of what is trained and counts here. `overPadding`: it is zero and may be in a span.
+std::vector<ParameterRange> countedSpans(const std::vector<ParameterRange>& ranges,
+                                         bool overPadding) {
     std::vector<ParameterRange> spans;
     bool open = false;
     for (const ParameterRange& range : ranges) {
-        if (range.trained && !open)
+        const bool counts = range.trained && range.owned;
+        if (counts && !open)
             spans.push_back(range);
-        if (range.trained)
+        if (counts)
             spans.back().count = range.first + range.count - spans.back().first;
-        open = range.trained;
+        open = counts && overPadding;
     }
     return spans;
 }
 
 } // namespace
 
-std::vector<ParameterRange> parameterRanges(const plan::Plan& plan) {
+std::vector<ParameterRange> parameterRanges(const plan::Section& section) {
     std::vector<ParameterRange> ranges;
-    for (std::size_t i = 0; i < plan.graph.parameters.size(); ++i) {
-        const graph::ParameterInfo& info = plan.graph.parameters[i];
-        ranges.push_back({plan.parameterOffset[i],
-                          static_cast<std::size_t>(elementCount(info.shape)), info.decays,
-                          info.trained, info.momentum});
+    for (std::size_t i = 0; i < section.graph.parameters.size(); ++i) {
+        const graph::ParameterInfo& info = section.graph.parameters[i];
+        if (section.slices[i].held)
+            ranges.push_back({section.parameterOffset[i],
+                              static_cast<std::size_t>(elementCount(info.shape)), info.decays,
+                              info.trained, info.momentum, section.slices[i].owned});
     }
     std::ranges::sort(ranges, {}, &ParameterRange::first);
     return ranges;
@@ -58,11 +61,13 @@ std::vector<ParameterRange> parameterRanges(const plan::Plan& plan) {
 ParameterUpdate::ParameterUpdate(const plan::Plan& plan, int rank, Optimizer& optimizer)
     : m_type(exactType(plan.type)), m_optimizer(optimizer) {
     TRAINYARD_CHECK_EQ(optimizer.slotCount(), plan.optimizerSlots);
-    const std::vector<ParameterRange> ranges = parameterRanges(plan);
+    const plan::Section& section = plan.sectionOf(rank);
+    const std::vector<ParameterRange> ranges = parameterRanges(section);
+    const int data = plan.mesh.coordinateOf(rank).data;
     if (!plan.shardsOptimizer)
-        addPart({0, plan.arenaElements}, ranges);
-    for (std::size_t i = 0; plan.shardsOptimizer && i < plan.buckets.size(); ++i)
-        addPart(plan::shardOf(plan.buckets[i], rank, plan.worldSize), ranges);
+        addPart(plan, {0, section.arenaElements}, ranges);
+    for (std::size_t i = 0; plan.shardsOptimizer && i < section.buckets.size(); ++i)
+        addPart(plan, plan::shardOf(section.buckets[i], data, plan.mesh.data), ranges);
     std::size_t elements = 0;
     for (const Part& part : m_parts)
         elements += part.elements.elements;
@@ -76,9 +81,18 @@ ParameterUpdate::ParameterUpdate(const plan::Plan& plan, int rank, Optimizer& op
     }
 }
 
-void ParameterUpdate::addPart(const plan::Shard& elements, const std::vector<ParameterRange>& all) {
-    Part part{elements, rangesIn(elements, all), {}, {}};
-    part.trainedSpans = trainedSpans(part.ranges);
+void ParameterUpdate::addPart(const plan::Plan& plan, const plan::Shard& elements,
+                              const std::vector<ParameterRange>& all) {
+    const std::size_t shards = // those before it
+        m_parts.empty() ? 0 : m_parts.back().shards + m_parts.back().elements.elements;
+    Part part;
+    part.elements = elements;
+    part.shards = shards;
+    part.parameters = plan.shardsParameters ? shards : elements.firstElement;
+    part.gradients = plan.shardsGradients ? shards : elements.firstElement;
+    part.ranges = rangesIn(elements, all);
+    // Buckets that are whole for a while lie over others' gradients, padding included.
+    part.countedSpans = countedSpans(part.ranges, !plan.shardsGradients);
     m_parts.push_back(std::move(part));
 }
 
@@ -92,8 +106,8 @@ std::size_t ParameterUpdate::stateBytes() const {
 double ParameterUpdate::gradientSquares(const std::byte* gradients) const {
     double squares = 0;
     for (const Part& part : m_parts)
-        for (const ParameterRange& span : part.trainedSpans) {
-            const std::size_t first = part.elements.firstElement + span.first;
+        for (const ParameterRange& span : part.countedSpans) {
+            const std::size_t first = part.gradients + span.first;
             const double length = norm(m_type, gradients + first * bytesOf(m_type), span.count);
             squares += length * length;
         }
@@ -103,13 +117,14 @@ double ParameterUpdate::gradientSquares(const std::byte* gradients) const {
 void ParameterUpdate::apply(const UpdateContext& context, std::byte* parameters,
                             const std::byte* gradients) {
     for (const Part& part : m_parts) {
-        const std::size_t offset = part.elements.firstElement * bytesOf(m_type);
         UpdateContext own = context;
         if (own.rounded)
-            own.rounded += part.elements.firstElement;
-        updateStatistics(m_type, part.ranges, parameters + offset, gradients + offset);
-        m_optimizer.update(own, m_type, part.elements.elements, part.ranges, parameters + offset,
-                           gradients + offset, part.state);
+            own.rounded += part.parameters;
+        std::byte* const weights = parameters + part.parameters * bytesOf(m_type);
+        const std::byte* const changes = gradients + part.gradients * bytesOf(m_type);
+        updateStatistics(m_type, part.ranges, weights, changes);
+        m_optimizer.update(own, m_type, part.elements.elements, part.ranges, weights, changes,
+                           part.state);
     }
 }
 

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // ParameterUpdate: what one rank updates, and the optimizer's state of it: the whole arena, or,
-// where the optimizer is sharded (ZeRO 1), its shard of each bucket.
+// where the optimizer is sharded (ZeRO), its shard of each bucket. Where gradients or parameters
+// are sharded, too, their arenas consist of the shards, one after the other.
 #pragma once
 
 #include "engine/optim/optimizer.h"
@@ -20,21 +21,25 @@ public:
     ParameterUpdate(const plan::Plan& plan, int rank, Optimizer& optimizer);
 
     std::size_t stateBytes() const;
-    /// Sum of squares over the trained gradients that this rank updates; arenas as the plan lays
-    /// them out, as everywhere here.
+    /// Sum of squares over the trained gradients that this rank updates and owns; arenas as the
+    /// plan lays them out, as everywhere here.
     double gradientSquares(const std::byte* gradients) const;
     void apply(const UpdateContext& context, std::byte* parameters, const std::byte* gradients);
 
 private:
     /// Consecutive elements of the arenas. Ranges count from its first.
     struct Part {
-        plan::Shard elements;
+        plan::Shard elements;       ///< of the whole arena
+        std::size_t shards = 0;     ///< elements of the parts before it
+        std::size_t parameters = 0; ///< its first element in the parameters' arena
+        std::size_t gradients = 0;
         std::vector<ParameterRange> ranges;
-        std::vector<ParameterRange> trainedSpans; ///< as long as they can be
+        std::vector<ParameterRange> countedSpans; ///< as long as they can be
         std::vector<void*> state;
     };
 
-    void addPart(const plan::Shard& elements, const std::vector<ParameterRange>& all);
+    void addPart(const plan::Plan& plan, const plan::Shard& elements,
+                 const std::vector<ParameterRange>& all);
 
     DType m_type;
     Optimizer& m_optimizer;
@@ -42,7 +47,7 @@ private:
     std::vector<Arena> m_slots;
 };
 
-/// Of all parameters, by their place in the arenas.
-std::vector<ParameterRange> parameterRanges(const plan::Plan& plan);
+/// Of the section's parameters, by their place in the arenas.
+std::vector<ParameterRange> parameterRanges(const plan::Section& section);
 
 } // namespace trainyard::engine

@@ -37,13 +37,14 @@ Result<std::unique_ptr<Predictor>> Predictor::make(const SavedWeights& weights, 
     std::unique_ptr<Predictor> predictor(new Predictor);
     predictor->m_plan = std::move(planned.plan);
     const plan::Plan& plan = predictor->m_plan;
-    predictor->m_parameters = Arena(plan.arenaElements * bytesOf(exactType(plan.type)));
-    predictor->m_rounded = Arena(plan::roundedBytes(plan));
+    const plan::Section& section = plan.sectionOf(0);
+    predictor->m_parameters = Arena(section.arenaElements * bytesOf(exactType(plan.type)));
+    predictor->m_rounded = Arena(plan::roundedBytes(plan, section));
     if (Result<void> copied = weights.copyInto(plan, predictor->m_parameters.data()); !copied)
         return copied.error();
     if (predictor->m_rounded.bytes() > 0)
         roundToBf16(reinterpret_cast<const float*>(predictor->m_parameters.data()),
-                    reinterpret_cast<Bf16*>(predictor->m_rounded.data()), plan.arenaElements);
+                    reinterpret_cast<Bf16*>(predictor->m_rounded.data()), section.arenaElements);
     predictor->m_backend = makeBackend(experiment.precision, threads);
     predictor->m_program = plan::compileProgram(plan, 0, plan::Purpose::Evaluation, rows);
     predictor->makeKernels();
@@ -67,8 +68,8 @@ void Predictor::makeKernels() {
 
 Operand Predictor::activation(graph::ValueId value) const {
     const graph::ValueInfo& info = m_plan.graph.values[indexOf(value)];
-    return {m_activations.data() + m_program.values[indexOf(value)].offset, info.shape,
-            info.layout};
+    return {m_activations.data() + m_program.places.front().values[indexOf(value)].offset,
+            info.shape, info.layout};
 }
 
 KernelRequest Predictor::requestFor(const graph::Operation& operation) const {
@@ -88,7 +89,7 @@ KernelRequest Predictor::requestFor(const graph::Operation& operation) const {
         const std::byte* arena = (rounded ? m_rounded : m_parameters).data();
         const std::size_t size = bytesOf(rounded ? m_plan.type : exactType(m_plan.type));
         request.parameters.push_back(
-            {const_cast<std::byte*>(arena) + m_plan.parameterOffset[id] * size,
+            {const_cast<std::byte*>(arena) + m_plan.sectionOf(0).parameterOffset[id] * size,
              m_plan.graph.parameters[id].shape, Layout::Plain});
     }
     return request;
@@ -96,15 +97,16 @@ KernelRequest Predictor::requestFor(const graph::Operation& operation) const {
 
 void Predictor::run(const std::function<void(const BatchMemory&)>& load) {
     const bool indices = m_plan.graph.values[indexOf(m_plan.graph.input)].indices;
-    const plan::Placement& inputs = m_program.loaded.bytes > 0
-                                        ? m_program.loaded
-                                        : m_program.values[indexOf(m_plan.graph.input)];
+    const plan::Placement& inputs =
+        m_program.places.front().loaded.bytes > 0
+            ? m_program.places.front().loaded
+            : m_program.places.front().values[indexOf(m_plan.graph.input)];
     load({.inputs = m_activations.data() + inputs.offset,
           .inputType = indices ? DType::Int32 : exactType(m_plan.type),
           .labels = m_labels.data(),
           .numbers = m_numbers.data(),
           .numberType = exactType(m_plan.type)});
-    roundLoaded(m_plan, m_program, m_activations.data());
+    roundLoaded(m_plan.graph, m_program.places.front(), m_activations.data());
     const StepContext context{.globalRows = rows()};
     for (const std::unique_ptr<Kernel>& kernel : m_kernels)
         kernel->run(context);

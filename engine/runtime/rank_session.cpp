@@ -13,6 +13,7 @@
 #include "engine/runtime/executor.h"
 #include "engine/runtime/loss_metrics.h"
 #include "engine/runtime/machine.h"
+#include "engine/runtime/process_groups.h"
 #include "engine/runtime/speed_meter.h"
 #include "engine/runtime/weights_file.h"
 #include "engine/spec/weights.h"
@@ -35,6 +36,8 @@ namespace {
 constexpr std::uint32_t kPlanTag = 0x80000000u;
 constexpr std::uint32_t kValidationTag = 0x80000001u;
 constexpr std::uint32_t kConfusionTag = 0x80000002u;
+constexpr std::uint32_t kFiniteTag = 0x80000003u;
+constexpr std::uint32_t kWeightsTag = 0x80000004u;
 
 /// Leaves run() with an exit code, after the event that says why was sent.
 struct SessionEnd {
@@ -52,7 +55,6 @@ public:
         makeThePlan();
         meetTheOthers();
         buildExecutor();
-        comparePlans();
         announce();
         train();
         setPhase(RankPhase::Done);
@@ -149,9 +151,16 @@ private:
             throw SessionEnd{RankExit::PeerLost};
         }
         m_communicator = std::move(*communicator);
+        comparePlans();
+        auto groups = ProcessGroups::make(m_plan, m_environment.rank, *m_communicator);
+        if (!groups) {
+            log(spec::LogLevel::Error, {"%1", {groups.error().sentence()}});
+            throw SessionEnd{RankExit::PeerLost};
+        }
+        m_groups = std::move(*groups);
     }
 
-    /// Before the first step; reducible memory is asked for before the first collective.
+    /// Before anything else is exchanged: groups and sizes follow from the plan.
     void comparePlans() {
         std::uint64_t hash = m_plan.hash;
         check(m_communicator->broadcast(&hash, sizeof hash, 0, kPlanTag));
@@ -183,7 +192,7 @@ private:
                               .rank = m_environment.rank,
                               .seed = m_experiment.training.seed,
                               .backend = *m_backend,
-                              .communicator = *m_communicator,
+                              .groups = *m_groups,
                               .optimizer = *m_optimizer,
                               .status = status(),
                               .statusHeader =
@@ -211,6 +220,10 @@ private:
               grouped(m_plan.graph.parameterElements()), grouped(schedule.steps)}});
         log(spec::LogLevel::Info,
             {"Computing with %1 on %2 ranks.", {m_backend->name(), grouped(m_plan.worldSize)}});
+        if (const plan::Mesh& mesh = m_plan.mesh; mesh.data != mesh.worldSize())
+            log(spec::LogLevel::Info,
+                {"The ranks are %1 data parallel x %2 tensor parallel x %3 pipeline stages.",
+                 {grouped(mesh.data), grouped(mesh.tensor), grouped(mesh.pipeline)}});
         announceRate();
         m_environment.events.send(spec::StateChanged{spec::RunState::Running, {}});
     }
@@ -229,8 +242,7 @@ private:
     void samplesOfStep(std::int64_t step, std::vector<std::int64_t>& samples) const {
         const std::int64_t epoch = step / m_plan.stepsPerEpoch;
         const std::int64_t index = step % m_plan.stepsPerEpoch;
-        const plan::RowRange rows =
-            plan::rowsOfRank(m_plan.rowsOfStep(index), m_environment.rank, m_plan.worldSize);
+        const plan::RowRange rows = m_plan.rowsOf(m_plan.rowsOfStep(index), place().data);
         for (std::int64_t row = 0; row < rows.count; ++row)
             samples.push_back(sampleAt(m_experiment.training.seed, epoch,
                                        index * m_plan.batch + rows.first + row,
@@ -252,8 +264,7 @@ private:
     }
 
     void validationSamplesOfStep(std::int64_t step, std::vector<std::int64_t>& samples) const {
-        const plan::RowRange rows =
-            plan::rowsOfRank(validationRows(step), m_environment.rank, m_plan.worldSize);
+        const plan::RowRange rows = m_plan.rowsOf(validationRows(step), place().data);
         for (std::int64_t row = 0; row < rows.count; ++row)
             samples.push_back(step * m_plan.batch + rows.first + row);
     }
@@ -262,9 +273,9 @@ private:
         return std::min(m_plan.batch, m_plan.data.validationSamples - step * m_plan.batch);
     }
 
-    std::int64_t largestRows() const {
-        return plan::rowsOfRank(m_plan.batch, 0, m_plan.worldSize).count;
-    }
+    std::int64_t largestRows() const { return m_plan.mostRowsOf(m_plan.batch); }
+
+    plan::Coordinate place() const { return m_plan.mesh.coordinateOf(m_environment.rank); }
 
     LoadBatch loadFrom(BatchLoader& loader) const {
         const bool indices = m_plan.data.vocabulary > 0;
@@ -287,13 +298,15 @@ private:
             TRAINYARD_CHECK(done + rows <= static_cast<std::size_t>(batch->rows));
             const std::size_t rowLabels =
                 batch->labels.size() / static_cast<std::size_t>(batch->rows);
-            std::memcpy(memory.inputs,
-                        static_cast<const std::byte*>(batch->inputs) + done * rowBytes,
-                        rows * rowBytes);
-            std::ranges::copy(batch->labels.subspan(done * rowLabels, rows * rowLabels),
-                              memory.labels);
+            if (memory.inputs)
+                std::memcpy(memory.inputs,
+                            static_cast<const std::byte*>(batch->inputs) + done * rowBytes,
+                            rows * rowBytes);
+            if (memory.labels)
+                std::ranges::copy(batch->labels.subspan(done * rowLabels, rows * rowLabels),
+                                  memory.labels);
             const std::size_t numberBytes = rowNumbers * bytesOf(memory.numberType);
-            if (batch->numbers)
+            if (batch->numbers && memory.numbers)
                 std::memcpy(memory.numbers,
                             static_cast<const std::byte*>(batch->numbers) + done * numberBytes,
                             rows * numberBytes);
@@ -303,13 +316,15 @@ private:
 
     void train() {
         setPhase(RankPhase::Training);
-        BatchLoader loader(
-            *m_data.training, exactType(m_plan.type), largestRows(),
-            [this](std::int64_t step, std::vector<std::int64_t>& samples) {
-                samplesOfStep(step, samples);
-            },
-            0, m_plan.steps, augmentation());
-        const LoadBatch load = loadFrom(loader);
+        std::optional<BatchLoader> loader; // stages in the middle of a pipeline need no samples
+        if (m_executor->loadsBatches())
+            loader.emplace(
+                *m_data.training, exactType(m_plan.type), largestRows(),
+                [this](std::int64_t step, std::vector<std::int64_t>& samples) {
+                    samplesOfStep(step, samples);
+                },
+                0, m_plan.steps, augmentation());
+        const LoadBatch load = loader ? loadFrom(*loader) : LoadBatch();
         const spec::TrainingSpec& training = m_experiment.training;
         SpeedMeter speed;
         const auto begin = std::chrono::steady_clock::now();
@@ -341,9 +356,9 @@ private:
         }
         chooseWeights(step);
         m_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        if (isFirst() && m_seconds > 0)
+        if (isFirst() && loader && m_seconds > 0)
             log(spec::LogLevel::Info, {"Steps waited for samples %1 % of the time.",
-                                       {rounded(100 * loader.secondsWaited() / m_seconds, 2)}});
+                                       {rounded(100 * loader->secondsWaited() / m_seconds, 2)}});
         saveFinalWeights();
         summarize(step, speed);
     }
@@ -351,7 +366,10 @@ private:
     /// What the run ends with: the best epoch's weights, else their average, else the last ones.
     void chooseWeights(std::int64_t step) {
         m_weightsStep = step;
-        if (!m_executor->parametersAreFinite()) // the last update's doing; no step looked at them
+        const Result<bool> finite = m_executor->parametersAreFinite(kFiniteTag);
+        if (!finite)
+            check(finite.error());
+        if (!*finite) // the last update's doing; no step looked at them
             reportDivergence(step, {{spec::metric::kTrainLoss, m_trainLoss}},
                              {"Training diverged at step %1: it made weights that are not finite.",
                               {grouped(step)}});
@@ -369,10 +387,13 @@ private:
 
     /// A run whose weights cannot be written has still been trained: its curves are worth keeping.
     void saveFinalWeights() {
+        const auto parameters = m_executor->wholeParameters(kWeightsTag);
+        if (!parameters)
+            check(parameters.error());
         if (!isFirst())
             return;
         const std::string path = m_environment.runFolder + '/' + spec::kWeightsFile;
-        const Result<void> saved = saveWeights(path, m_experiment, m_plan, m_executor->parameters(),
+        const Result<void> saved = saveWeights(path, m_experiment, m_plan, *parameters,
                                                m_data.training->info(), m_weightsStep);
         if (saved)
             log(spec::LogLevel::Info,
@@ -462,17 +483,19 @@ private:
         setPhase(RankPhase::Validating);
         const std::int64_t batches =
             (m_plan.data.validationSamples + m_plan.batch - 1) / m_plan.batch;
-        BatchLoader loader(
-            *m_data.validation, exactType(m_plan.type), largestRows(),
-            [this](std::int64_t batch, std::vector<std::int64_t>& samples) {
-                validationSamplesOfStep(batch, samples);
-            },
-            0, batches);
-        const LoadBatch load = loadFrom(loader);
+        std::optional<BatchLoader> loader;
+        if (m_executor->loadsBatches())
+            loader.emplace(
+                *m_data.validation, exactType(m_plan.type), largestRows(),
+                [this](std::int64_t batch, std::vector<std::int64_t>& samples) {
+                    validationSamplesOfStep(batch, samples);
+                },
+                0, batches);
+        const LoadBatch load = loader ? loadFrom(*loader) : LoadBatch();
         m_executor->swapAverage();
         BatchSums sums;
         for (std::int64_t batch = 0; batch < batches; ++batch)
-            m_executor->evaluate(validationRows(batch), sums, load);
+            check(m_executor->evaluate(validationRows(batch), sums, load));
         check(m_executor->reduce(sums, kValidationTag));
         TRAINYARD_CHECK_EQ(static_cast<std::int64_t>(sums.rows), m_plan.data.validationSamples);
         m_validationLoss = sums.meanLoss();
@@ -552,6 +575,7 @@ private:
     plan::Plan m_plan;
     std::unique_ptr<Backend> m_backend;
     std::unique_ptr<Communicator> m_communicator;
+    std::unique_ptr<ProcessGroups> m_groups;
     std::unique_ptr<Optimizer> m_optimizer;
     std::unique_ptr<Executor> m_executor;
     double m_trainLoss = 0;

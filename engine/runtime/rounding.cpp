@@ -14,14 +14,14 @@ void roundToBf16(const float* from, Bf16* to, std::size_t count) {
                 });
 }
 
-void roundLoaded(const plan::Plan& plan, const plan::Program& program, std::byte* activations) {
-    if (program.loaded.bytes == 0)
+void roundLoaded(const graph::Graph& graph, const plan::Places& places, std::byte* activations) {
+    if (places.loaded.bytes == 0)
         return;
-    const auto input = static_cast<std::size_t>(plan.graph.input);
-    TRAINYARD_CHECK(plan.graph.values[input].layout == Layout::Plain);
-    roundToBf16(reinterpret_cast<const float*>(activations + program.loaded.offset),
-                reinterpret_cast<Bf16*>(activations + program.values[input].offset),
-                program.loaded.bytes / sizeof(float));
+    const auto input = static_cast<std::size_t>(graph.input);
+    TRAINYARD_CHECK(graph.values[input].layout == Layout::Plain);
+    roundToBf16(reinterpret_cast<const float*>(activations + places.loaded.offset),
+                reinterpret_cast<Bf16*>(activations + places.values[input].offset),
+                places.loaded.bytes / sizeof(float));
 }
 
 } // namespace trainyard::engine

@@ -14,7 +14,8 @@ namespace trainyard::engine {
 
 void roundToBf16(const float* from, Bf16* to, std::size_t count);
 
-/// After a batch was loaded: the model's input from what is loaded, where the program says so.
-void roundLoaded(const plan::Plan& plan, const plan::Program& program, std::byte* activations);
+/// After a micro-batch was loaded: the model's input from what is loaded, where there is a place
+/// for that.
+void roundLoaded(const graph::Graph& graph, const plan::Places& places, std::byte* activations);
 
 } // namespace trainyard::engine

@@ -132,11 +132,11 @@ Result<void> saveWeights(const std::string& path, const spec::Experiment& experi
                          const plan::Plan& plan, std::span<const std::byte> parameters,
                          const DatasetInfo& training, std::int64_t step) {
     std::vector<TensorToSave> tensors;
-    for (std::size_t i = 0; i < plan.graph.parameters.size(); ++i) {
-        const graph::ParameterInfo& info = plan.graph.parameters[i];
-        const DType type = exactType(plan.type);
-        tensors.push_back({info.name, type, info.shape,
-                           parameters.data() + plan.parameterOffset[i] * bytesOf(type)});
+    const DType type = exactType(plan.type);
+    const std::byte* next = parameters.data();
+    for (const graph::ParameterInfo& info : plan.graph.parameters) {
+        tensors.push_back({info.name, type, info.shape, next});
+        next += static_cast<std::size_t>(elementCount(info.shape)) * bytesOf(type);
     }
     SafetensorsMetadata metadata{{kFormat, spec::kWeightsFormat},
                                  {kExperiment, spec::toJson(experiment)},
@@ -201,7 +201,8 @@ Result<void> SavedWeights::copyInto(const plan::Plan& plan, std::byte* arena) co
             return problem(
                 {"\"%1\" is %2 of %3; the model has %4 of %5",
                  {info.name, describe(saved->shape), saved->type, describe(info.shape), type}});
-        std::byte* place = arena + plan.parameterOffset[i] * bytesOf(exactType(plan.type));
+        std::byte* place =
+            arena + plan.sectionOf(0).parameterOffset[i] * bytesOf(exactType(plan.type));
         if (Result<void> read = m_file.read(*saved, {place, saved->bytes}); !read)
             return read;
     }

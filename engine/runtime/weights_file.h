@@ -24,7 +24,8 @@
 
 namespace trainyard::engine {
 
-/// `parameters`: the plan's arena. `training`: what the training data was like.
+/// `parameters`: of the whole model, one after the other. `training`: what the training data was
+/// like.
 Result<void> saveWeights(const std::string& path, const spec::Experiment& experiment,
                          const plan::Plan& plan, std::span<const std::byte> parameters,
                          const DatasetInfo& training, std::int64_t step);
@@ -37,7 +38,7 @@ public:
     /// All but samples, counts of classes and notes.
     const DatasetInfo& data() const { return m_data; }
     std::int64_t step() const { return m_step; }
-    /// Fills the plan's arena. The plan's graph must be that of experiment().
+    /// Fills the arena of a plan for one rank. The plan's graph must be that of experiment().
     Result<void> copyInto(const plan::Plan& plan, std::byte* arena) const;
 
 private:

@@ -91,16 +91,35 @@ std::string_view name(Precision precision);
 std::optional<Precision> precisionOf(std::string_view name);
 
 struct ParallelSpec {
-    std::int64_t data = 1;
-    /// Parts of each rank's rows that are computed one after the other, their gradients added.
+    // The mesh: data x tensor x pipeline ranks.
+    std::int64_t data = 1; ///< each has its rows of the batch
+    /// For unlike devices: of the batch, in proportion, one for each data parallel rank; empty:
+    /// all alike.
+    std::vector<double> shares;
+    std::int64_t tensor = 1;   ///< share each layer
+    std::int64_t pipeline = 1; ///< have the model's layers one after the other
+    /// Parts of each rank's rows that go through a pipeline one after the other.
+    std::int64_t microBatches = 1;
+    /// Order of a pipeline's micro-batches: "gpipe", "1f1b" or "interleaved".
+    std::string schedule = "1f1b";
+    /// Of an interleaved pipeline.
+    std::int64_t stagesPerRank = 2;
+    /// The layers that begin the second stage of a pipeline and those after it; empty: cut so that
+    /// stages take equally long.
+    std::vector<std::string> cuts;
+    /// Parts of each rank's rows that are computed one after the other, their gradients added. In a
+    /// pipeline each has `microBatches`.
     std::int64_t accumulate = 1;
-    /// ZeRO stage (Rajbhandari et al., 2020): 1 shards the optimizer's state over the ranks.
+    /// ZeRO stage (Rajbhandari et al., 2020): 1 shards the optimizer's state over the data parallel
+    /// ranks, 2 the gradients, too, 3 the parameters, too.
     std::int64_t zero = 0;
     /// "none", or "blocks": layers of several operations run forward again before their backward
     /// instead of keeping their values.
     std::string recompute = "none";
     /// How ranks exchange gradients: "auto", "shared_memory" or "gloo".
     std::string transport = "auto";
+
+    std::int64_t ranks() const { return data * tensor * pipeline; }
     bool operator==(const ParallelSpec&) const = default;
 };
 

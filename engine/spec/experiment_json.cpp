@@ -216,19 +216,48 @@ void readPrecision(ObjectReader& reader, Precision& precision) {
                                      {excerpt(text)}});
 }
 
+/// `example`: how such a list looks.
+void readTexts(const Json& json, const char* where, const char* example,
+               std::vector<std::string>& texts, Problems& problems) {
+    const bool all = json.is_array() && std::all_of(json.begin(), json.end(),
+                                                    [](const Json& id) { return id.is_string(); });
+    if (all)
+        texts = json.get<std::vector<std::string>>();
+    else if (!json.is_null())
+        problems.push_back(
+            {{"Expected a list such as %1, found %2.", {example, kindOf(json)}}, where});
+}
+
+void readNumbers(const Json& json, const char* where, std::vector<double>& numbers,
+                 Problems& problems) {
+    const bool all =
+        json.is_array() &&
+        std::all_of(json.begin(), json.end(), [](const Json& value) { return value.is_number(); });
+    if (all)
+        numbers = json.get<std::vector<double>>();
+    else if (!json.is_null())
+        problems.push_back(
+            {{"Expected a list of numbers such as [2, 1], found %1.", {kindOf(json)}}, where});
+}
+
 void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) {
     ObjectReader reader(json, "parallel", problems);
     reader.integer("data", parallel.data);
+    if (const Json* shares = reader.take("shares"))
+        readNumbers(*shares, "parallel.shares", parallel.shares, problems);
+    reader.integer("tensor", parallel.tensor);
+    reader.integer("pipeline", parallel.pipeline);
+    reader.integer("micro_batches", parallel.microBatches);
+    reader.text("schedule", parallel.schedule);
+    reader.integer("stages_per_rank", parallel.stagesPerRank);
+    if (const Json* cuts = reader.take("cuts"))
+        readTexts(*cuts, "parallel.cuts", "[\"block3\", \"block6\"]", parallel.cuts, problems);
     reader.integer("accumulate", parallel.accumulate);
     reader.integer("zero", parallel.zero);
     reader.text("recompute", parallel.recompute);
     reader.text("transport", parallel.transport);
     // Keys of the format whose other values this version cannot run: it refuses them in words.
-    const std::vector<std::pair<const char*, Json>> fixed = {{"tensor", 1},
-                                                             {"pipeline", 1},
-                                                             {"micro_batches", 1},
-                                                             {"schedule", "1f1b"},
-                                                             {"compression", "none"}};
+    const std::vector<std::pair<const char*, Json>> fixed = {{"compression", "none"}};
     for (const auto& [key, only] : fixed) {
         const Json* value = reader.take(key);
         if (value && *value != only)
@@ -236,18 +265,6 @@ void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) 
                 key, {"Found %1; this version can only do %2.", {kindOf(*value), only.dump()}});
     }
     reader.finish();
-}
-
-void readDevices(const Json& json, std::vector<std::string>& devices, Problems& problems) {
-    const bool texts = json.is_array() && std::all_of(json.begin(), json.end(), [](const Json& id) {
-                           return id.is_string();
-                       });
-    if (texts)
-        devices = json.get<std::vector<std::string>>();
-    else if (!json.is_null())
-        problems.push_back(
-            {{"Expected a list of devices such as [\"local/cpu:0\"], found %1.", {kindOf(json)}},
-             "devices"});
 }
 
 void readExperiment(const Json& json, Experiment& experiment, Problems& problems) {
@@ -268,7 +285,7 @@ void readExperiment(const Json& json, Experiment& experiment, Problems& problems
     if (const Json* parallel = reader.take("parallel"))
         readParallel(*parallel, experiment.parallel, problems);
     if (const Json* devices = reader.take("devices"))
-        readDevices(*devices, experiment.devices, problems);
+        readTexts(*devices, "devices", "[\"local/cpu:0\"]", experiment.devices, problems);
     reader.finish();
 }
 

@@ -171,11 +171,20 @@ private:
 
     void checkParallel() {
         const ParallelSpec& parallel = m_experiment.parallel;
-        checkRange("parallel.data", parallel.data, 1, kMaxRanks);
-        checkRange("parallel.accumulate", parallel.accumulate, 1, kMostMicroBatches);
-        checkZero();
+        checkOneOf("parallel.schedule", parallel.schedule, {"gpipe", "1f1b", "interleaved"});
         checkOneOf("parallel.recompute", parallel.recompute, {"none", "blocks"});
         checkOneOf("parallel.transport", parallel.transport, {"auto", "shared_memory", "gloo"});
+        const std::size_t before = m_problems.size();
+        checkRange("parallel.data", parallel.data, 1, kMaxRanks);
+        checkRange("parallel.tensor", parallel.tensor, 1, kMaxRanks);
+        checkRange("parallel.pipeline", parallel.pipeline, 1, kMaxRanks);
+        checkRange("parallel.accumulate", parallel.accumulate, 1, kMostMicroBatches);
+        checkRange("parallel.micro_batches", parallel.microBatches, 1, kMostMicroBatches);
+        if (m_problems.size() > before)
+            return; // what follows computes with these
+        checkMesh();
+        checkZero();
+        checkPipeline();
         const std::int64_t batch = m_experiment.training.batch;
         if (batch >= 1 && parallel.data > batch)
             add("training.batch",
@@ -183,23 +192,77 @@ private:
                  {grouped(batch), grouped(parallel.data)}},
                 {"Use a batch of at least %2, or %1 ranks.",
                  {grouped(batch), grouped(parallel.data)}});
-        else if (batch >= 1 && parallel.data >= 1)
+        else if (batch >= 1 && parallel.shares.empty())
             checkMicroBatches((batch + parallel.data - 1) / parallel.data);
+        checkShares();
         checkDevices();
     }
 
-    /// `rows`: of the first rank, which has the most.
+    void checkShares() {
+        const ParallelSpec& parallel = m_experiment.parallel;
+        if (parallel.shares.empty())
+            return;
+        if (static_cast<std::int64_t>(parallel.shares.size()) != parallel.data)
+            add("parallel.shares",
+                {"%1 shares of the batch are given for %2 data parallel ranks.",
+                 {std::to_string(parallel.shares.size()), grouped(parallel.data)}},
+                {"Give one share for each, or none."});
+        for (const double share : parallel.shares)
+            if (!(share > 0 && std::isfinite(share)))
+                add("parallel.shares", {"Expected numbers above 0, found %1.", {shortest(share)}});
+    }
+
+    void checkMesh() {
+        const ParallelSpec& parallel = m_experiment.parallel;
+        if (parallel.ranks() > kMaxRanks)
+            add("parallel",
+                {"%1 x %2 x %3 ranks are %4; at most %5 can train together.",
+                 {grouped(parallel.data), grouped(parallel.tensor), grouped(parallel.pipeline),
+                  grouped(parallel.ranks()), grouped(kMaxRanks)}});
+        const std::string& optimizer = m_experiment.training.optimizer.type;
+        if (parallel.tensor > 1 && (optimizer == "lars" || optimizer == "lamb"))
+            add("parallel.tensor",
+                {"%1 needs the norm of whole tensors, and tensor parallel ranks have parts of "
+                 "them.",
+                 {optimizer}},
+                {"Set parallel.tensor to 1, or choose another optimizer."});
+    }
+
+    void checkPipeline() {
+        const ParallelSpec& parallel = m_experiment.parallel;
+        const bool interleaved = parallel.schedule == "interleaved" && parallel.pipeline > 1;
+        checkRange("parallel.stages_per_rank", parallel.stagesPerRank, 2, 64);
+        const std::int64_t all = parallel.accumulate * parallel.microBatches;
+        if (interleaved && all % parallel.pipeline != 0)
+            add("parallel.micro_batches",
+                {"The interleaved schedule needs a multiple of the %1 pipeline ranks, found %2 "
+                 "micro-batches.",
+                 {grouped(parallel.pipeline), grouped(all)}},
+                {"Use %1 micro-batches, or the schedule 1f1b.",
+                 {grouped((all + parallel.pipeline - 1) / parallel.pipeline * parallel.pipeline)}});
+        const std::int64_t stages =
+            parallel.pipeline * (interleaved ? parallel.stagesPerRank : std::int64_t{1});
+        const auto cuts = static_cast<std::int64_t>(parallel.cuts.size());
+        if (cuts > 0 && cuts != stages - 1)
+            add("parallel.cuts",
+                {"%1 stages have %2 cuts between them, found %3.",
+                 {grouped(stages), grouped(stages - 1), grouped(cuts)}},
+                {"Name the first layer of each stage but the first, or none."});
+    }
+
+    /// `rows`: of the first data parallel rank, which has the most.
     void checkMicroBatches(std::int64_t rows) {
-        const std::int64_t parts = m_experiment.parallel.accumulate;
-        if (parts > rows)
-            add("parallel.accumulate",
+        const ParallelSpec& parallel = m_experiment.parallel;
+        const std::int64_t parts = parallel.accumulate * parallel.microBatches;
+        if (parts > std::min(rows, kMostMicroBatches - 1))
+            add(parallel.microBatches > 1 ? "parallel.micro_batches" : "parallel.accumulate",
                 {"%1 rows of a batch on each rank cannot be cut into %2 micro-batches.",
                  {grouped(rows), grouped(parts)}},
                 {"Use at most %1 micro-batches, or a larger batch.", {grouped(rows)}});
     }
 
     void checkZero() {
-        checkRange("parallel.zero", m_experiment.parallel.zero, 0, 1);
+        checkRange("parallel.zero", m_experiment.parallel.zero, 0, 3);
         const std::string& optimizer = m_experiment.training.optimizer.type;
         if (m_experiment.parallel.zero > 0 && (optimizer == "lars" || optimizer == "lamb"))
             add("parallel.zero",
@@ -229,10 +292,10 @@ private:
                 add(where, {"The device \"%1\" is listed twice.", {devices[i]}});
         }
         if (!devices.empty() &&
-            static_cast<std::int64_t>(devices.size()) != m_experiment.parallel.data)
+            static_cast<std::int64_t>(devices.size()) != m_experiment.parallel.ranks())
             add("devices",
                 {"%1 devices are listed for %2 ranks.",
-                 {std::to_string(devices.size()), std::to_string(m_experiment.parallel.data)}},
+                 {std::to_string(devices.size()), std::to_string(m_experiment.parallel.ranks())}},
                 {"List one device for each rank, or none."});
     }
 

@@ -120,10 +120,11 @@ public:
         m_plan = std::move(planned.plan);
         m_backend = engine::makeCpuBackend(threads);
         m_communicator = engine::makeSingleCommunicator();
+        m_groups = engine::ProcessGroups::make(m_plan, 0, *m_communicator).value();
         m_optimizer = engine::makeOptimizer(parsed.experiment.training.optimizer).value();
         m_executor = engine::Executor::make({.plan = m_plan,
                                              .backend = *m_backend,
-                                             .communicator = *m_communicator,
+                                             .groups = *m_groups,
                                              .optimizer = *m_optimizer})
                          .value();
     }
@@ -169,6 +170,7 @@ private:
     plan::Plan m_plan;
     std::unique_ptr<engine::Backend> m_backend;
     std::unique_ptr<engine::Communicator> m_communicator;
+    std::unique_ptr<engine::ProcessGroups> m_groups;
     std::unique_ptr<engine::Optimizer> m_optimizer;
     std::unique_ptr<engine::Executor> m_executor;
     std::int64_t m_step = 0;

@@ -24,8 +24,7 @@ std::vector<Rows> batchesOfRank(std::uint64_t seed, std::int64_t epoch, std::int
                                 std::int64_t batch, int rank, int worldSize) {
     std::vector<Rows> batches;
     for (std::int64_t begin = 0; begin < count; begin += batch) {
-        const plan::RowRange mine =
-            plan::rowsOfRank(std::min(batch, count - begin), rank, worldSize);
+        const plan::RowRange mine = plan::evenRows(std::min(batch, count - begin), rank, worldSize);
         Rows& rows = batches.emplace_back();
         for (std::int64_t row = mine.first; row < mine.first + mine.count; ++row)
             rows.push_back(sampleAt(seed, epoch, begin + row, count));
@@ -148,8 +147,8 @@ void TestSampler::validationCountsEachRowOnce() {
             std::vector<int> seen(static_cast<std::size_t>(count));
             for (std::int64_t begin = 0; begin < count; begin += 128)
                 for (int rank = 0; rank < worldSize; ++rank) {
-                    const plan::RowRange mine = plan::rowsOfRank(
-                        std::min<std::int64_t>(128, count - begin), rank, worldSize);
+                    const plan::RowRange mine =
+                        plan::evenRows(std::min<std::int64_t>(128, count - begin), rank, worldSize);
                     for (std::int64_t row = mine.first; row < mine.first + mine.count; ++row)
                         ++seen[static_cast<std::size_t>(begin + row)];
                 }

@@ -84,10 +84,11 @@ public:
         m_plan = std::move(planned.plan);
         m_backend = engine::makeReferenceBackend();
         m_communicator = engine::makeSingleCommunicator();
+        m_groups = engine::ProcessGroups::make(m_plan, 0, *m_communicator).value();
         m_optimizer = engine::makeOptimizer(parsed.experiment.training.optimizer).value();
         m_executor = engine::Executor::make({.plan = m_plan,
                                              .backend = *m_backend,
-                                             .communicator = *m_communicator,
+                                             .groups = *m_groups,
                                              .optimizer = *m_optimizer})
                          .value();
         describe();
@@ -118,7 +119,7 @@ private:
         const auto* values = reinterpret_cast<const double*>(m_executor->parameters().data());
         for (std::size_t i = 0; i < m_plan.graph.parameters.size(); ++i) {
             const graph::ParameterInfo& info = m_plan.graph.parameters[i];
-            const double* first = values + m_plan.parameterOffset[i];
+            const double* first = values + m_plan.sectionOf(0).parameterOffset[i];
             m_job["parameters"].push_back(
                 {{"name", info.name},
                  {"shape", info.shape},
@@ -159,6 +160,7 @@ private:
     plan::Plan m_plan;
     std::unique_ptr<engine::Backend> m_backend;
     std::unique_ptr<engine::Communicator> m_communicator;
+    std::unique_ptr<engine::ProcessGroups> m_groups;
     std::unique_ptr<engine::Optimizer> m_optimizer;
     std::unique_ptr<engine::Executor> m_executor;
     Json m_job;

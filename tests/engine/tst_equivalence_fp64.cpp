@@ -66,8 +66,11 @@ private slots:
     void accumulated_data();
     void accumulated();
     void microBatchesTakeLessMemory();
-    void shardedOptimizer_data();
-    void shardedOptimizer();
+    void sharded_data();
+    void sharded();
+    void shardsTakeLessMemory();
+    void unevenShares_data();
+    void unevenShares();
     void recomputedIsBitEqual_data();
     void recomputedIsBitEqual();
     void optimizersDataParallel_data();
@@ -214,46 +217,105 @@ void TestEquivalenceFp64::microBatchesTakeLessMemory() {
     QVERIFY(activations(8) <= whole / 8 + rounding);
 }
 
-void TestEquivalenceFp64::shardedOptimizer_data() {
+void TestEquivalenceFp64::sharded_data() {
     QTest::addColumn<QString>("name");
     QTest::addColumn<int>("world");
+    QTest::addColumn<int>("zero");
     for (const spec::Experiment& experiment : harnessExperiments())
-        for (const int world : {2, 3, 4}) {
-            const QString name = QString::fromStdString(experiment.name);
-            QTest::newRow(qPrintable(QStringLiteral("%1 data=%2").arg(name).arg(world)))
-                << name << world;
-        }
+        for (const int world : {2, 3, 4})
+            for (const int zero : {1, 2, 3}) {
+                const QString name = QString::fromStdString(experiment.name);
+                QTest::newRow(
+                    qPrintable(QStringLiteral("%1 data=%2 ZeRO %3").arg(name).arg(world).arg(zero)))
+                    << name << world << zero;
+            }
 }
 
-/// ZeRO 1 adds the same numbers in the same order: bit-equal to ranks that each have all the state,
-/// with a share of it. With clipping the norm is added up over ranks, so its last bits differ.
-void TestEquivalenceFp64::shardedOptimizer() {
+/// ZeRO adds the same numbers in the same order: bit-equal to ranks that each have everything, with
+/// a share of it. With clipping the norm is added up over ranks, so its last bits differ.
+void TestEquivalenceFp64::sharded() {
     QFETCH(QString, name);
     QFETCH(int, world);
+    QFETCH(int, zero);
     spec::Experiment experiment = model(name);
     experiment.training.optimizer = {"adamw", {}};
     experiment.training.emaDecay = 0.9;
     experiment.parallel.data = world;
     const HarnessOptions options = optionsFor(world, 60);
     const RankOutcome whole = trainOnThreads(experiment, options).front();
-    experiment.parallel.zero = 1;
-    const auto sharded = trainOnThreads(experiment, options);
-    for (const RankOutcome& rank : sharded) {
+    experiment.parallel.zero = zero;
+    for (const RankOutcome& rank : trainOnThreads(experiment, options)) {
         QVERIFY2(rank.error.empty(), rank.error.c_str());
         QVERIFY(rank.losses == whole.losses);
         QVERIFY(rank.parameters == whole.parameters);
+        QCOMPARE(rank.realMemory.parameters, rank.plannedMemory.parameters);
+        QCOMPARE(rank.realMemory.gradients, rank.plannedMemory.gradients);
         QCOMPARE(rank.realMemory.optimizer, rank.plannedMemory.optimizer);
-        const std::size_t average = rank.realMemory.parameters;
-        QCOMPARE((rank.realMemory.optimizer - average) * static_cast<std::size_t>(world),
-                 whole.realMemory.optimizer - average);
+        QCOMPARE(rank.realMemory.activations, rank.plannedMemory.activations);
     }
     experiment.training.clipNorm = 0.1;
+    experiment.parallel.accumulate = name == "residual" || name == "regression" ? 1 : 2;
     const RankOutcome clipped = trainOnThreads(experiment, options).front();
     experiment.parallel.zero = 0;
     const RankOutcome reference = trainOnThreads(experiment, options).front();
     QVERIFY(clipped.losses != whole.losses);
     const double loss = largestRelative(clipped.losses, reference.losses, reference.losses.size());
     QVERIFY2(loss < 1e-11, qPrintable(QString::number(loss)));
+}
+
+/// A rank of n holds 1/n of what a stage shards, and of the rest only what it works on.
+void TestEquivalenceFp64::shardsTakeLessMemory() {
+    spec::Experiment experiment = mlpExperiment();
+    experiment.training.optimizer = {"adamw", {}};
+    std::size_t widest = 0; // elements of the largest layer
+    for (spec::LayerSpec& layer : experiment.model.layers)
+        if (layer.type == "linear" && layer.id == "fc1")
+            layer.values["out_features"] = std::int64_t{64};
+    for (int i = 0; i < 6; ++i)
+        experiment.model.layers.insert(
+            experiment.model.layers.begin() + 3,
+            {"more" + std::to_string(i), "linear", {}, {{"out_features", std::int64_t{64}}}});
+    widest = 64 * 64 + 64;
+    experiment.parallel.data = 4;
+    const auto memory = [&](std::int64_t zero) {
+        experiment.parallel.zero = zero;
+        return trainOnThreads(experiment, {.steps = 1}).front().realMemory;
+    };
+    const plan::MemoryByClass whole = memory(0);
+    const std::size_t layer = widest * sizeof(double);
+    const std::size_t padding = 8 * 4 * 64; // of each bucket to what four ranks divide
+    QCOMPARE(memory(1).optimizer, whole.optimizer / 4);
+    QCOMPARE(memory(2).optimizer, whole.optimizer / 4);
+    const plan::MemoryByClass three = memory(3);
+    QVERIFY(three.optimizer <= whole.optimizer / 4 + padding);
+    QVERIFY2(three.parameters <= whole.parameters / 4 + layer + padding,
+             qPrintable(QStringLiteral("%1 of %2").arg(three.parameters).arg(whole.parameters)));
+    QVERIFY(three.gradients <= whole.gradients / 4 + layer + padding);
+}
+
+void TestEquivalenceFp64::unevenShares_data() {
+    QTest::addColumn<QString>("name");
+    for (const spec::Experiment& experiment : harnessExperiments())
+        QTest::newRow(experiment.name.c_str()) << QString::fromStdString(experiment.name);
+}
+
+/// Ranks that take unlike shares of the batch train as one device does.
+void TestEquivalenceFp64::unevenShares() {
+    QFETCH(QString, name);
+    spec::Experiment experiment = model(name);
+    const HarnessOptions options = optionsFor(3, 200);
+    const RankOutcome one = trainOnThreads(experiment, options).front();
+    experiment.parallel.data = 3;
+    experiment.parallel.shares = {1, 4.5, 0.5}; // of 8 rows: 1, 6, 1; of 5: 1, 4, 0
+    for (const RankOutcome& rank : trainOnThreads(experiment, options)) {
+        QVERIFY2(rank.error.empty(), rank.error.c_str());
+        const double tolerance = name == "regression" ? 1e-9 : 1e-12;
+        const double loss = largestRelative(rank.losses, one.losses, 200);
+        QVERIFY2(loss < tolerance, qPrintable(QString::number(loss)));
+        const double parameters =
+            distance(numbers<double>(rank.parameters), numbers<double>(one.parameters));
+        QVERIFY2(parameters < tolerance, qPrintable(QString::number(parameters)));
+    }
 }
 
 void TestEquivalenceFp64::recomputedIsBitEqual_data() {
@@ -360,10 +422,12 @@ void TestEquivalenceFp64::bf16TrainsLikeFp32() {
         QVERIFY(rank.parameters == half.front().parameters);
     }
     // Where the optimizer is sharded a rank rounds what the others have updated.
-    experiment.parallel.zero = 1;
-    for (const RankOutcome& rank : trainOnThreads(experiment, options)) {
-        QVERIFY2(rank.error.empty(), rank.error.c_str());
-        QVERIFY(rank.parameters == half.front().parameters);
+    for (const std::int64_t zero : {1, 2, 3}) {
+        experiment.parallel.zero = zero;
+        for (const RankOutcome& rank : trainOnThreads(experiment, options)) {
+            QVERIFY2(rank.error.empty(), rank.error.c_str());
+            QVERIFY(rank.parameters == half.front().parameters);
+        }
     }
     const double gradients =
         distance(numbers<float>(half.front().firstGradients), numbers<float>(whole.firstGradients));
@@ -479,7 +543,7 @@ void TestEquivalenceFp64::bestWeightsComeBack() {
             executor.swapAverage();
         }
         if (step == 9) {
-            QVERIFY(executor.parametersAreFinite());
+            QVERIFY(executor.parametersAreFinite(0).value());
             QVERIFY(parametersOf(executor) != best);
             executor.restoreBest();
             QVERIFY(parametersOf(executor) == best);

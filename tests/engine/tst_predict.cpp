@@ -54,15 +54,13 @@ struct TinyModel {
     template <class Real>
     Result<void> saveAs(const std::string& path) const {
         const plan::Plan made = plan();
-        std::vector<Real> arena(made.arenaElements);
-        for (std::size_t i = 0; i < made.graph.parameters.size(); ++i) {
-            const graph::ParameterInfo& info = made.graph.parameters[i];
+        std::vector<Real> values;
+        for (const graph::ParameterInfo& info : made.graph.parameters) {
             const bool bias = info.name == "out.bias";
             for (std::int64_t j = 0; j < elementCount(info.shape); ++j)
-                arena[made.parameterOffset[i] + static_cast<std::size_t>(j)] =
-                    static_cast<Real>(bias ? -0.5 : static_cast<double>(j) + 1);
+                values.push_back(static_cast<Real>(bias ? -0.5 : static_cast<double>(j) + 1));
         }
-        return saveWeights(path, experiment, made, std::as_bytes(std::span(arena)), data, 42);
+        return saveWeights(path, experiment, made, std::as_bytes(std::span(values)), data, 42);
     }
 
     Result<void> save(const std::string& path) const {

@@ -149,10 +149,9 @@ private slots:
         };
         const Result<void> refused = checkGoesOn(graphOf(sees));
         QVERIFY(!refused.ok());
-        QCOMPARE(
-            refused.error().sentence(),
-            std::string("The attention of \"mix\" sees the text that follows, so the model "
-                        "cannot go on with a text. Train it with causal attention."));
+        QCOMPARE(refused.error().sentence(),
+                 std::string("The attention of \"mix\" sees the text that follows, so the model "
+                             "cannot go on with a text. Train it with causal attention."));
         spec::Experiment pictures;
         pictures.model.inputShape = {4};
         pictures.model.layers = {{"out", "linear", {}, {{"out_features", std::int64_t{3}}}}};
@@ -178,18 +177,19 @@ private:
             return nullptr;
         }
         const plan::Plan& plan = planned.plan;
-        std::vector<float> arena(plan.arenaElements);
-        for (std::size_t i = 0; i < plan.graph.parameters.size(); ++i) {
-            float* values = arena.data() + plan.parameterOffset[i];
-            const std::string& name = plan.graph.parameters[i].name;
+        std::vector<float> all;
+        for (const graph::ParameterInfo& info : plan.graph.parameters) {
+            const std::size_t first = all.size();
+            all.resize(first + static_cast<std::size_t>(elementCount(info.shape)));
+            float* values = all.data() + first;
             for (std::size_t token = 0; token < kVocabulary; ++token) {
-                if (name == "words.weight") // {token, feature}
+                if (info.name == "words.weight") // {token, feature}
                     values[token * kVocabulary + token] = 1;
-                if (name == "next.weight") // {next token, feature}
+                if (info.name == "next.weight") // {next token, feature}
                     values[(token + 1) % kVocabulary * kVocabulary + token] = 2;
             }
         }
-        const auto bytes = std::as_bytes(std::span(arena));
+        const auto bytes = std::as_bytes(std::span(all));
         if (!saveWeights(path(), experiment, plan, bytes, data, 1))
             return nullptr;
         const Result<SavedWeights> weights = SavedWeights::open(path());

@@ -8,16 +8,13 @@
 
 namespace trainyard::test {
 
+using graph::at;
 using graph::Operation;
 using graph::OperationId;
 using graph::ValueId;
 using plan::Placement;
 
 namespace {
-
-std::size_t at(std::int32_t id) {
-    return static_cast<std::size_t>(id);
-}
 
 std::size_t blocksOf(std::size_t bytes) {
     return (bytes + plan::kArenaAlignment - 1) / plan::kArenaAlignment;
@@ -30,9 +27,8 @@ bool overlap(const Placement& a, const Placement& b) {
 
 } // namespace
 
-MemoryMachine::MemoryMachine(const plan::Plan& plan, const plan::Program& program)
-    : m_plan(plan), m_graph(plan.graph), m_program(program),
-      m_withGradient(plan::valuesWithGradient(plan.graph)),
+MemoryMachine::MemoryMachine(const plan::Plan& plan, int rank, const plan::Program& program)
+    : m_plan(plan), m_section(plan.sectionOf(rank)), m_graph(m_section.graph), m_program(program),
       m_blocks(blocksOf(program.activationBytes)), m_alive(program.instructions.size()) {}
 
 std::string MemoryMachine::run() {
@@ -50,12 +46,9 @@ std::string MemoryMachine::run() {
         case plan::Opcode::Backward:
             backward(instruction);
             break;
-        case plan::Opcode::ReduceGradients:
-        case plan::Opcode::ScatterGradients:
-        case plan::Opcode::GatherParameters:
-        case plan::Opcode::ReduceStatistics:
-        case plan::Opcode::ReduceSums:
-        case plan::Opcode::Update:
+        default:
+            if (instruction.value >= 0)
+                exchange(instruction);
             break;
         }
     }
@@ -67,8 +60,47 @@ std::size_t MemoryMachine::mostAlive() const {
 }
 
 void MemoryMachine::load() {
-    m_gradientParts.clear(); // of the micro-batch before
-    write(m_program.values[at(m_graph.input)], bytesOf(m_graph.input), contentOf(m_graph.input));
+    if (m_section.readsInput())
+        write(placeOf(m_graph.input), bytesOf(m_graph.input), contentOf(m_graph.input));
+}
+
+/// With other ranks. Sums change bytes where they lie.
+void MemoryMachine::exchange(const plan::Instruction& instruction) {
+    const ValueId value = instruction.value;
+    switch (instruction.opcode) {
+    case plan::Opcode::SendValue:
+    case plan::Opcode::SumValue:
+        read(placeOf(value), bytesOf(value), contentOf(value));
+        break;
+    case plan::Opcode::ReceiveValue:
+        write(placeOf(value), bytesOf(value), contentOf(value));
+        break;
+    case plan::Opcode::SendGradient:
+    case plan::Opcode::SumGradient:
+        read(gradientPlaceOf(value), bytesOf(value), gradientOf(value));
+        if (gradientParts(value) != gradientsDue(value))
+            fail("the gradient of value " + std::to_string(value) + " is not complete");
+        break;
+    default:
+        if (instruction.adds) {
+            const Placement& received = m_program.placesOf(instruction).received;
+            mayShare(received, gradientPlaceOf(value), false, "what it adds to");
+            write(received, bytesOf(value), "received");
+            read(received, bytesOf(value), "received");
+        }
+        addToGradient(value, instruction.adds);
+        break;
+    }
+}
+
+void MemoryMachine::addToGradient(ValueId value, bool adds) {
+    const Placement& place = gradientPlaceOf(value);
+    if (adds != (gradientParts(value) > 0))
+        fail("the first gradient must be written, the others added");
+    if (adds)
+        read(place, bytesOf(value), gradientOf(value));
+    ++gradientParts(value);
+    write(place, bytesOf(value), gradientOf(value));
 }
 
 /// Collect only reads: what it makes are statistics, outside the arena.
@@ -90,7 +122,7 @@ void MemoryMachine::forward(const plan::Instruction& instruction) {
         write(place, bytesOf(output), contentOf(output));
     }
     if (m_program.purpose == plan::Purpose::Training)
-        write(saved, savedBytesOf(id), "saved by " + operation.layer);
+        write(saved, savedBytesOf(id), savedBy(operation));
 }
 
 void MemoryMachine::backward(const plan::Instruction& instruction) {
@@ -99,11 +131,11 @@ void MemoryMachine::backward(const plan::Instruction& instruction) {
     const Placement& saved = m_program.savedPlaceOf(instruction);
     const Operation& operation = m_graph.operations[at(id)];
     const graph::OperationTraits& traits = graph::traits(operation.kind);
-    read(saved, savedBytesOf(id), "saved by " + operation.layer);
+    read(saved, savedBytesOf(id), savedBy(operation));
     std::vector<Placement> reads = {saved};
     for (const ValueId output : operation.outputs) {
-        read(m_program.gradients[at(output)], bytesOf(output), gradientOf(output));
-        if (m_gradientParts[output] != gradientsDue(output))
+        read(gradientPlaceOf(output), bytesOf(output), gradientOf(output));
+        if (gradientParts(output) != gradientsDue(output))
             fail("the gradient of value " + std::to_string(output) + " is not complete");
         if (traits.readsOutput) {
             read(placeOf(output), bytesOf(output), contentOf(output));
@@ -119,26 +151,35 @@ void MemoryMachine::backward(const plan::Instruction& instruction) {
         return;
     for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
         const ValueId input = operation.inputs[i];
-        if (!m_withGradient[at(input)])
+        if (!m_section.withGradient[at(input)])
             continue;
-        const Placement& place = m_program.gradients[at(input)];
+        const Placement& place = gradientPlaceOf(input);
         for (const Placement& other : reads)
             mayShare(place, other, false, "what its backward reads");
         for (const ValueId output : operation.outputs)
-            mayShare(place, m_program.gradients[at(output)], traits.mayRunInPlace,
-                     "its output's gradient");
-        const bool adds = m_program.addsToGradient[at(id)][i];
-        if (adds != (m_gradientParts[input] > 0))
-            fail("the first gradient must be written, the others added");
-        if (adds)
-            read(place, bytesOf(input), gradientOf(input));
-        ++m_gradientParts[input];
-        write(place, bytesOf(input), gradientOf(input));
+            mayShare(place, gradientPlaceOf(output), traits.mayRunInPlace, "its output's gradient");
+        addToGradient(input, m_program.addsToGradient[at(id)][i]);
     }
 }
 
 const Placement& MemoryMachine::placeOf(ValueId value) const {
     return m_program.placeOf(value, m_graph, m_program.instructions[m_now]);
+}
+
+const Placement& MemoryMachine::gradientPlaceOf(ValueId value) const {
+    return m_program.gradientPlaceOf(value, m_program.instructions[m_now]);
+}
+
+std::size_t& MemoryMachine::gradientParts(ValueId value) {
+    return m_gradientParts[{m_program.instructions[m_now].microBatch, value}];
+}
+
+std::string MemoryMachine::ofMicroBatch() const {
+    return " of micro-batch " + std::to_string(m_program.instructions[m_now].microBatch);
+}
+
+MemoryMachine::Content MemoryMachine::savedBy(const Operation& operation) const {
+    return "saved by " + operation.layer + ofMicroBatch();
 }
 
 void MemoryMachine::read(const Placement& place, std::size_t bytes, const Content& content) {
@@ -182,7 +223,7 @@ std::size_t MemoryMachine::bytesOf(ValueId value) const {
 std::size_t MemoryMachine::savedBytesOf(OperationId id) const {
     const Operation& operation = m_graph.operations[at(id)];
     if (operation.outputs.empty() || m_program.microBatches.front().count == 0 ||
-        !m_withGradient[at(operation.outputs.front())])
+        !m_section.withGradient[at(operation.outputs.front())])
         return 0;
     const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
     return graph::savedBytes(operation.kind, operation.attributes,
@@ -203,19 +244,22 @@ MemoryMachine::Content MemoryMachine::contentOf(ValueId value) const {
         value = m_graph.operations[at(producer)].inputs.front();
         producer = m_graph.values[at(value)].producer;
     }
-    return "value " + std::to_string(value);
+    return "value " + std::to_string(value) + ofMicroBatch();
 }
 
 /// With the number of parts that are summed up in it; a flatten with one reader gives it on.
-MemoryMachine::Content MemoryMachine::gradientOf(ValueId value) const {
-    const auto parts = m_gradientParts.find(value);
-    return "gradient of value " + std::to_string(value) + " with " +
-           std::to_string(parts == m_gradientParts.end() ? 0 : parts->second) + " parts";
+MemoryMachine::Content MemoryMachine::gradientOf(ValueId value) {
+    return "gradient of value " + std::to_string(value) + ofMicroBatch() + " with " +
+           std::to_string(gradientParts(value)) + " parts";
 }
 
-/// Consumers whose backward gives a gradient; all of them, as the value has one.
+/// Consumers whose backward gives a gradient, here and on other ranks; all of them, as the value
+/// has one.
 std::size_t MemoryMachine::gradientsDue(ValueId value) const {
-    return m_graph.values[at(value)].consumers.size();
+    std::size_t due = m_graph.values[at(value)].consumers.size();
+    for (const plan::Transfer& transfer : m_section.leaving)
+        due += static_cast<std::size_t>(std::ranges::count(transfer.values, value));
+    return due;
 }
 
 void MemoryMachine::fail(const std::string& what) {

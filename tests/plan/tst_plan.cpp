@@ -83,14 +83,14 @@ void PlanTest::eachRowBelongsToOneRank() {
         for (std::int64_t batch = 0; batch <= 70; ++batch) {
             std::int64_t next = 0;
             for (std::int64_t rank = 0; rank < world; ++rank) {
-                const RowRange range = rowsOfRank(batch, rank, world);
+                const RowRange range = evenRows(batch, rank, world);
                 QCOMPARE(range.first, next);
                 QVERIFY(range.count >= batch / world && range.count <= batch / world + 1);
                 next += range.count;
             }
             QCOMPARE(next, batch);
         }
-    const RowRange last = rowsOfRank((std::int64_t{1} << 24) + 1, 1023, 1024);
+    const RowRange last = evenRows((std::int64_t{1} << 24) + 1, 1023, 1024);
     QCOMPARE(last.first + last.count, (std::int64_t{1} << 24) + 1);
 }
 
@@ -128,18 +128,19 @@ void PlanTest::stepsOfAnEpoch() {
 
 void PlanTest::parametersLieInTheOrderTheirGradientsAreFinished() {
     const Plan plan = planOf(test::smallExperiment());
+    const Section& section = plan.sectionOf(0);
     std::size_t next = 0;
     for (auto operation = plan.graph.operations.rbegin(); operation != plan.graph.operations.rend();
          ++operation)
         for (const graph::ParameterId id : operation->parameters) {
             const auto index = static_cast<std::size_t>(id);
-            QVERIFY(plan.parameterOffset[index] >= next);
-            QVERIFY(plan.parameterOffset[index] - next < 16 * 2); // only padding lies between
-            QCOMPARE(plan.parameterOffset[index] * bytesOf(plan.type) % 64, std::size_t{0});
-            next = plan.parameterOffset[index] +
+            QVERIFY(section.parameterOffset[index] >= next);
+            QVERIFY(section.parameterOffset[index] - next < 16 * 2); // only padding lies between
+            QCOMPARE(section.parameterOffset[index] * bytesOf(plan.type) % 64, std::size_t{0});
+            next = section.parameterOffset[index] +
                    static_cast<std::size_t>(elementCount(plan.graph.parameters[index].shape));
         }
-    QVERIFY(plan.arenaElements >= next);
+    QVERIFY(section.arenaElements >= next);
 }
 
 void PlanTest::bucketsCoverTheArena_data() {
@@ -162,29 +163,30 @@ void PlanTest::bucketsCoverTheArena() {
             widths.push_back(1 + random() % (round % 3 ? 700 : 20));
         widths.back() = 10;
         const Plan plan = planOf(dense(widths, settings), rows(widths.front()));
+        const Section& section = plan.sectionOf(0);
         const std::size_t bytes = bytesOf(exactType(plan.type));
         std::size_t next = 0;
         std::set<graph::ParameterId> seen;
-        for (std::size_t i = 0; i < plan.buckets.size(); ++i) {
-            const Bucket& bucket = plan.buckets[i];
+        for (std::size_t i = 0; i < section.buckets.size(); ++i) {
+            const Bucket& bucket = section.buckets[i];
             QCOMPARE(bucket.firstElement, next); // disjoint and without gaps
             next += bucket.elements;
             QCOMPARE(bucket.elements * bytes % (static_cast<std::size_t>(world) * 64),
                      std::size_t{0});
             QVERIFY(!bucket.parameters.empty());
-            if (i + 1 < plan.buckets.size())
+            if (i + 1 < section.buckets.size())
                 QVERIFY(bucket.elements * bytes >= std::size_t{1} << 20);
             for (const graph::ParameterId id : bucket.parameters) {
                 QVERIFY(seen.insert(id).second);
                 const auto index = static_cast<std::size_t>(id);
-                const std::size_t first = plan.parameterOffset[index];
+                const std::size_t first = section.parameterOffset[index];
                 const auto count =
                     static_cast<std::size_t>(elementCount(plan.graph.parameters[index].shape));
                 QVERIFY(first >= bucket.firstElement);
                 QVERIFY(first + count <= bucket.firstElement + bucket.elements);
             }
         }
-        QCOMPARE(next, plan.arenaElements);
+        QCOMPARE(next, section.arenaElements);
         QCOMPARE(seen.size(), plan.graph.parameters.size());
     }
 }
@@ -194,8 +196,8 @@ void PlanTest::numbersByHand() {
     // 1280 and bias 16, the first one's 100352 and 128: 101776, already a multiple of 2 ranks x 16.
     const Plan plan = planOf(dense({784, 128, 10}), rows(784));
     QCOMPARE(plan.graph.parameterElements(), std::int64_t{101'770});
-    QCOMPARE(plan.arenaElements, std::size_t{101'792});
-    QCOMPARE(plan.buckets.size(), std::size_t{1});
+    QCOMPARE(plan.sectionOf(0).arenaElements, std::size_t{101'792});
+    QCOMPARE(plan.sectionOf(0).buckets.size(), std::size_t{1});
     QCOMPARE(plan.ranks.size(), std::size_t{2});
     for (const RankPlan& rank : plan.ranks) {
         QCOMPARE(rank.rows.count, std::int64_t{64});
@@ -207,12 +209,12 @@ void PlanTest::numbersByHand() {
         // and the gradients of both outputs. The input has no gradient.
         QCOMPARE(rank.memory.activations, std::size_t{64 * 4 * (784 + 128 + 10 + 128)});
         // 2 (n - 1) / n of the gradients.
-        QCOMPARE(rank.bytesSentPerStep, std::size_t{407'168});
+        QCOMPARE(rank.sentPerStep.total(), std::size_t{407'168});
         QCOMPARE(rank.flopsPerStep, 3.0 * 64 * plan.graph.forwardFlops());
     }
     QCOMPARE(planOf(dense({784, 128, 10}, {{"parallel.data", "1"}}), rows(784))
                  .ranks[0]
-                 .bytesSentPerStep,
+                 .sentPerStep.total(),
              std::size_t{0});
 }
 
@@ -325,9 +327,9 @@ void PlanTest::bf16CountsMastersAndCopies() {
     const Plan whole = planOf(experiment);
     experiment.precision = spec::Precision::Bf16;
     const Plan half = planOf(experiment);
-    QCOMPARE(half.arenaElements, whole.arenaElements);
+    QCOMPARE(half.sectionOf(0).arenaElements, whole.sectionOf(0).arenaElements);
     const MemoryByClass &a = half.ranks[0].memory, &b = whole.ranks[0].memory;
-    QCOMPARE(a.parameters, b.parameters + 2 * whole.arenaElements);
+    QCOMPARE(a.parameters, b.parameters + 2 * whole.sectionOf(0).arenaElements);
     QCOMPARE(a.gradients, b.gradients);
     QCOMPARE(a.optimizer, b.optimizer);
     QVERIFY(a.activations < b.activations);

@@ -15,6 +15,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <utility>
 
 using namespace trainyard;
 using namespace trainyard::plan;
@@ -199,35 +200,54 @@ private:
 /// As makePlan lays them out, for a graph that did not come from an experiment.
 Plan planOf(graph::Graph graph, int worldSize, std::mt19937& random) {
     Plan plan;
-    plan.graph = std::move(graph);
+    plan.mesh.data = worldSize;
     plan.worldSize = worldSize;
     plan.batch = 8;
-    plan.accumulate = 1 + static_cast<std::int64_t>(below(random, 3));
+    plan.microBatches = 1 + static_cast<std::int64_t>(below(random, 3));
     plan.recompute = below(random, 2) == 1;
-    plan.shardsOptimizer = worldSize > 1 && below(random, 2) == 1;
-    plan.data = {100, 50, plan.graph.values.front().shape, 10};
+    const std::size_t zero = worldSize > 1 ? below(random, 4) : 0;
+    plan.shardsOptimizer = zero >= 1;
+    plan.shardsGradients = zero >= 2;
+    plan.shardsParameters = zero >= 3;
+    plan.data = {100, 50, graph.values.front().shape, 10};
+    plan.graph = graph;
+    Section section;
+    section.graph = std::move(graph);
+    section.stageOf.assign(section.graph.operations.size(), 0);
+    section.withGradient = valuesWithGradient(section.graph);
+    section.slices.assign(section.graph.parameters.size(), {true, true, -1, {}});
+    section.bucketOf.assign(section.graph.parameters.size(), -1);
+    const std::vector<graph::Operation>& operations = section.graph.operations;
     Bucket open;
-    for (auto operation = plan.graph.operations.rbegin(); operation != plan.graph.operations.rend();
-         ++operation) {
+    for (auto operation = operations.rbegin(); operation != operations.rend(); ++operation) {
         open.parameters.insert(open.parameters.end(), operation->parameters.begin(),
                                operation->parameters.end());
         if (!open.parameters.empty() &&
-            (operation + 1 == plan.graph.operations.rend() || below(random, 3) == 0)) {
-            plan.buckets.push_back(open);
+            (operation + 1 == operations.rend() || below(random, 3) == 0)) {
+            for (const graph::ParameterId parameter : open.parameters)
+                section.bucketOf[graph::at(parameter)] = static_cast<int>(section.buckets.size());
+            open.elements = 48; // of which each rank of up to three has a shard
+            section.buckets.push_back(open);
             open.parameters.clear();
         }
     }
+    plan.sections = {std::move(section)};
     return plan;
 }
 
 /// Empty when the rules of collectives hold.
-QByteArray collectiveProblem(const Plan& plan, const Program& program) {
-    std::map<graph::ParameterId, int> due; // operations that still add to its gradient
-    for (const graph::Operation& operation : plan.graph.operations)
+QByteArray collectiveProblem(const Plan& plan, int rank, const Program& program) {
+    const Section& section = plan.sectionOf(rank);
+    // Where gradients are sharded each micro-batch's are reduced.
+    const int rounds = plan.shardsGradients ? static_cast<int>(program.microBatches.size()) : 1;
+    std::map<graph::ParameterId, int> parts; // that operations add to its gradient each round
+    std::map<graph::ParameterId, int> due;   // those that are still to come
+    for (const graph::Operation& operation : section.graph.operations)
         for (const graph::ParameterId parameter : operation.parameters)
-            due[parameter] += static_cast<int>(program.microBatches.size());
-    std::vector<int> reduced(plan.buckets.size(), 0);
-    std::vector<int> gathered(plan.buckets.size(), 0);
+            parts[parameter] += static_cast<int>(program.microBatches.size()) / rounds;
+    due = parts;
+    std::vector<int> reduced(section.buckets.size(), 0);
+    std::vector<int> gathered(section.buckets.size(), 0);
     std::set<int> reductions;
     int lastCompute = -1;
     int updates = 0;
@@ -245,7 +265,7 @@ QByteArray collectiveProblem(const Plan& plan, const Program& program) {
         switch (instruction.opcode) {
         case Opcode::Backward:
             for (const graph::ParameterId parameter :
-                 plan.graph.operations[static_cast<std::size_t>(instruction.operation)].parameters)
+                 section.graph.operations[graph::at(instruction.operation)].parameters)
                 if (instruction.phase != Phase::Collect && --due[parameter] < 0)
                     return "a gradient is computed twice";
             break;
@@ -257,6 +277,8 @@ QByteArray collectiveProblem(const Plan& plan, const Program& program) {
                 return "statistics are not reduced between collecting and applying them";
             break;
         case Opcode::GatherParameters:
+            if (plan.shardsParameters)
+                break; // its windows are looked at elsewhere
             if (updates != 1 || !plan.shardsOptimizer || !waitsFor(lastCompute))
                 return "parameters are gathered before they are updated";
             ++gathered.at(static_cast<std::size_t>(instruction.bucket));
@@ -267,8 +289,8 @@ QByteArray collectiveProblem(const Plan& plan, const Program& program) {
                 return "the wrong reduction";
             ++reduced.at(static_cast<std::size_t>(instruction.bucket));
             for (const graph::ParameterId parameter :
-                 plan.buckets[static_cast<std::size_t>(instruction.bucket)].parameters)
-                if (due[parameter] > 0)
+                 section.buckets[static_cast<std::size_t>(instruction.bucket)].parameters)
+                if (std::exchange(due[parameter], parts[parameter]) > 0)
                     return "a bucket is reduced before its last gradient";
             [[fallthrough]];
         case Opcode::ReduceSums:
@@ -281,26 +303,50 @@ QByteArray collectiveProblem(const Plan& plan, const Program& program) {
             for (const int reduction : reductions)
                 if (!waitsFor(reduction))
                     return "the update does not wait for all reductions";
-            if (reductions.size() != plan.buckets.size() + 1)
+            if (reductions.size() != section.buckets.size() * static_cast<std::size_t>(rounds) + 1)
                 return "not all is reduced before the update";
             break;
-        case Opcode::LoadBatch:
-        case Opcode::Forward:
-        case Opcode::Inference:
-        case Opcode::Recompute:
+        default:
             break;
         }
-        if (instruction.lane == Lane::Compute)
+        if (runsKernel(instruction.opcode) || instruction.opcode == Opcode::Update)
             lastCompute = static_cast<int>(i);
     }
-    if (std::any_of(reduced.begin(), reduced.end(), [](int times) { return times != 1; }))
+    if (std::any_of(reduced.begin(), reduced.end(), [&](int times) { return times != rounds; }))
         return "a bucket is not reduced exactly once";
-    if (std::ranges::count(gathered, plan.shardsOptimizer ? 1 : 0) !=
+    if (std::ranges::count(gathered, plan.shardsOptimizer && !plan.shardsParameters ? 1 : 0) !=
         static_cast<std::ptrdiff_t>(gathered.size()))
         return "a bucket's parameters are not gathered exactly once";
-    if (std::any_of(due.begin(), due.end(), [](const auto& left) { return left.second > 0; }))
+    if (due != parts)
         return "a gradient is missing";
     return updates == 1 ? QByteArray() : QByteArray("there is not one update");
+}
+
+/// Empty when every operation finds its parameters and a place for their gradients in a window that
+/// no other lies over.
+QByteArray windowProblem(const Plan& plan, int rank, const Program& program) {
+    const Section& section = plan.sectionOf(rank);
+    for (std::size_t i = 0; i < program.instructions.size(); ++i) {
+        const Instruction& instruction = program.instructions[i];
+        if (!runsKernel(instruction.opcode))
+            continue;
+        for (const graph::ParameterId parameter :
+             section.graph.operations[graph::at(instruction.operation)].parameters) {
+            const int bucket = section.bucketOf[graph::at(parameter)];
+            if (plan.shardsParameters) // throws where there is none
+                Program::windowAt(program.parameterWindows, bucket, static_cast<int>(i));
+            if (plan.shardsGradients && instruction.opcode == Opcode::Backward)
+                Program::windowAt(program.gradientWindows, bucket, static_cast<int>(i));
+        }
+    }
+    for (const auto* windows : {&program.parameterWindows, &program.gradientWindows})
+        for (const BucketWindow& a : *windows)
+            for (const BucketWindow& b : *windows)
+                if (&a != &b && a.first <= b.last && b.first <= a.last &&
+                    a.place.offset < b.place.offset + b.place.bytes &&
+                    b.place.offset < a.place.offset + a.place.bytes)
+                    return "two windows that are open at the same time share bytes";
+    return {};
 }
 
 /// What an instruction does, without the sizes that differ between ranks.
@@ -319,11 +365,13 @@ QByteArrayList orders(const Program& program) {
 
 std::size_t sumOfBuffers(const Program& program) {
     std::size_t sum = 0;
-    for (const auto* list : {&program.values, &program.gradients, &program.saved,
-                             &program.recomputedValues, &program.recomputedSaved})
-        for (const Placement& place : *list)
-            if (place.bytes > 0)
+    for (const Places& places : program.places) {
+        for (const auto* list : {&places.values, &places.gradients, &places.saved,
+                                 &places.recomputedValues, &places.recomputedSaved})
+            for (const Placement& place : *list)
                 sum += (place.bytes + 63) / 64 * 64;
+        sum += (places.received.bytes + 63) / 64 * 64;
+    }
     return sum;
 }
 
@@ -350,15 +398,15 @@ void ProgramTest::theMachineFindsFaults() {
     const Plan plan = makePlan(test::smallExperiment(), {100, 10, {1, 28, 28}, 10}, {}).plan;
     const Program good = compileProgram(plan, 0, Purpose::Training, 128);
     const auto problem = [&](const Program& program) {
-        return QByteArray::fromStdString(test::MemoryMachine(plan, program).run());
+        return QByteArray::fromStdString(test::MemoryMachine(plan, 0, program).run());
     };
     QCOMPARE(problem(good), QByteArray());
 
     Program shared = good; // pool1 writes over the input, which conv1's backward still needs
-    shared.values[0].offset = shared.values[3].offset;
-    QVERIFY(problem(shared).contains("backward of conv1: expected value 0, found"));
+    shared.places[0].values[0].offset = shared.places[0].values[3].offset;
+    QVERIFY(problem(shared).contains("backward of conv1: expected value 0 of"));
     Program small = good;
-    small.values[1].bytes -= 4;
+    small.places[0].values[1].bytes -= 4;
     QVERIFY(problem(small).contains("too little room"));
     Program adding = good;
     adding.addsToGradient.back()[0] = true;
@@ -369,7 +417,7 @@ void ProgramTest::theMachineFindsFaults() {
     });
     QVERIFY(problem(lost).contains("backward of dense"));
     Program over = good;
-    over.values[8] = over.values[7];
+    over.places[0].values[8] = over.places[0].values[7];
     QVERIFY(problem(over).contains("writes over"));
 }
 
@@ -390,13 +438,13 @@ void ProgramTest::chainsFindWhatTheyNeed() {
             for (const Purpose purpose : {Purpose::Training, Purpose::Evaluation}) {
                 const Program program = compileProgram(
                     plan, rank, purpose, 1 + static_cast<std::int64_t>(below(random, 12)));
-                test::MemoryMachine machine(plan, program);
+                test::MemoryMachine machine(plan, rank, program);
                 QCOMPARE(QByteArray::fromStdString(machine.run()), QByteArray());
                 QVERIFY(program.activationBytes >= machine.mostAlive());
                 QVERIFY(program.activationBytes <= machine.mostAlive() * 3 / 2);
                 QVERIFY(program.activationBytes <= sumOfBuffers(program));
                 if (purpose == Purpose::Training)
-                    QCOMPARE(collectiveProblem(plan, program), QByteArray());
+                    QCOMPARE(collectiveProblem(plan, rank, program), QByteArray());
             }
     }
 }
@@ -413,7 +461,7 @@ void ProgramTest::branchesFindWhatTheyNeed() {
                         [](const graph::ValueInfo& value) { return value.consumers.size() > 1; });
         for (const Purpose purpose : {Purpose::Training, Purpose::Evaluation}) {
             const Program program = compileProgram(plan, 0, purpose, 8);
-            test::MemoryMachine machine(plan, program);
+            test::MemoryMachine machine(plan, 0, program);
             QCOMPARE(QByteArray::fromStdString(machine.run()), QByteArray());
             QVERIFY(program.activationBytes >= machine.mostAlive());
             QVERIFY(program.activationBytes <= sumOfBuffers(program));
@@ -421,7 +469,8 @@ void ProgramTest::branchesFindWhatTheyNeed() {
                 return i.opcode == Opcode::Recompute;
             });
             if (purpose == Purpose::Training)
-                QCOMPARE(collectiveProblem(plan, program), QByteArray());
+                QCOMPARE(collectiveProblem(plan, 0, program), QByteArray());
+            QCOMPARE(windowProblem(plan, 0, program), QByteArray());
         }
     }
     QVERIFY2(recomputed > 300, qPrintable(QString::number(recomputed)));
@@ -525,13 +574,14 @@ void ProgramTest::inPlace() {
     for (const Purpose purpose : {Purpose::Training, Purpose::Evaluation}) {
         const Program program = compileProgram(plan, 0, purpose, 16);
         QByteArray found;
-        for (std::size_t i = 1; i < program.values.size(); ++i)
-            found += program.values[i] == program.values[i - 1] ? 'i' : '-';
+        for (std::size_t i = 1; i < program.places[0].values.size(); ++i)
+            found += program.places[0].values[i] == program.places[0].values[i - 1] ? 'i' : '-';
         if (purpose == Purpose::Training)
             QTEST(found, "training");
         else
             QTEST(found, "evaluation");
-        QCOMPARE(QByteArray::fromStdString(test::MemoryMachine(plan, program).run()), QByteArray());
+        QCOMPARE(QByteArray::fromStdString(test::MemoryMachine(plan, 0, program).run()),
+                 QByteArray());
     }
 }
 
@@ -542,7 +592,7 @@ void ProgramTest::ranksWithoutRows() {
     const Program program = compileProgram(plan, 3, Purpose::Training, plan.rowsOfStep(1));
     QCOMPARE(program.rows.count, std::int64_t{0});
     QCOMPARE(program.activationBytes, std::size_t{0});
-    QCOMPARE(collectiveProblem(plan, program), QByteArray());
+    QCOMPARE(collectiveProblem(plan, 0, program), QByteArray());
 }
 
 void ProgramTest::plannedMemoryIsTheProgramsMemory() {

@@ -127,8 +127,20 @@ void ExperimentJsonTest::everyFieldComesBack() {
     experiment.training.optimizer = {"sgd", {{"momentum", Value(0.9)}, {"nesterov", Value(true)}}};
     experiment.training.schedule = {"step", {{"every_updates", Value(std::int64_t{7})}}};
     experiment.precision = Precision::Fp64;
-    experiment.parallel = {2, 2, 1, "blocks", "gloo"};
-    experiment.devices = {"local/cpu:0", "local/cpu:1"};
+    experiment.parallel = {.data = 2,
+                           .shares = {2, 1.5},
+                           .tensor = 3,
+                           .pipeline = 2,
+                           .microBatches = 4,
+                           .schedule = "interleaved",
+                           .stagesPerRank = 2,
+                           .cuts = {"pool1", "dense", "classes"},
+                           .accumulate = 2,
+                           .zero = 1,
+                           .recompute = "blocks",
+                           .transport = "gloo"};
+    for (int i = 0; i < 12; ++i)
+        experiment.devices.push_back("local/cpu:" + std::to_string(i));
     experiment.model.layers[1].from = {"conv1"};
     const std::string text = toJson(experiment);
     const ParsedExperiment parsed = parseExperiment(text);
@@ -262,8 +274,8 @@ void ExperimentJsonTest::mistakes_data() {
     row("no format", "\"format\": \"trainyard.experiment/1\",", "", "format: This must be given.");
     row("precision", "\"name\": \"small\"", "\"name\": \"small\", \"precision\": \"fp8\"",
         "precision: Found \"fp8\"; this version computes in fp64, fp32 or bf16.");
-    row("strategy of a later version", "\"data\": 2}", "\"data\": 2, \"tensor\": 2}",
-        "parallel.tensor: Found the number 2; this version can only do 1.");
+    row("strategy of a later version", "\"data\": 2}", "\"data\": 2, \"compression\": \"bf16\"}",
+        "parallel.compression: Found the text \"bf16\"; this version can only do \"none\".");
     row("labels missing", ", \"labels\": \"train-labels.gz\"", "",
         "data.train.labels: This must be given.");
     row("share and files", "{\"images\": \"test-images.gz\",", "{\"fraction\": 0.1,",

@@ -33,9 +33,12 @@ public:
         double sum = 0;
         for (std::int64_t i = 0; i < m_elements; ++i) {
             const double value = valueAt(sample, i);
-            put(memory.inputs, memory.inputType, row * m_elements + i, value);
+            if (memory.inputs)
+                put(memory.inputs, memory.inputType, row * m_elements + i, value);
             sum += value;
         }
+        if (!memory.labels && !memory.numbers)
+            return;
         for (std::int64_t i = 0; i < m_targets; ++i) {
             const std::int64_t at = row * m_targets + i;
             if (m_classes == 0) // of some of the inputs; exact in fp32
@@ -146,12 +149,13 @@ private:
         m_communicator = m_plan.worldSize == 1
                              ? makeSingleCommunicator()
                              : makeSharedMemoryCommunicator(options, m_world.segment).value();
+        m_groups = ProcessGroups::make(m_plan, m_rank, *m_communicator).value();
         m_optimizer = makeOptimizer(m_experiment.training.optimizer).value();
         m_executor = Executor::make({.plan = m_plan,
                                      .rank = m_rank,
                                      .seed = m_experiment.training.seed,
                                      .backend = *m_backend,
-                                     .communicator = *m_communicator,
+                                     .groups = *m_groups,
                                      .optimizer = *m_optimizer,
                                      .status = &m_world.status->rank(m_rank),
                                      .statusHeader = &m_world.status->header()})
@@ -198,8 +202,7 @@ private:
             if (!result.finite || result.sums.stopRequested)
                 break;
         }
-        m_outcome.parameters.assign(m_executor->parameters().begin(),
-                                    m_executor->parameters().end());
+        m_outcome.parameters = m_executor->wholeParameters(0x80000000u).value();
     }
 
     const spec::Experiment& m_experiment;
@@ -209,6 +212,7 @@ private:
     plan::Plan m_plan;
     std::unique_ptr<Backend> m_backend;
     std::unique_ptr<Communicator> m_communicator;
+    std::unique_ptr<ProcessGroups> m_groups;
     std::unique_ptr<Optimizer> m_optimizer;
     std::unique_ptr<Executor> m_executor;
     RankOutcome m_outcome;
@@ -231,7 +235,7 @@ spec::Experiment baseExperiment() {
 
 std::vector<RankOutcome> trainOnThreads(const spec::Experiment& experiment,
                                         const HarnessOptions& options) {
-    const int worldSize = static_cast<int>(experiment.parallel.data);
+    const int worldSize = static_cast<int>(experiment.parallel.ranks());
     SharedWorld world(worldSize);
     std::vector<RankOutcome> outcomes(static_cast<std::size_t>(worldSize));
     std::vector<std::thread> threads;

@@ -28,14 +28,14 @@ struct RankOutcome {
     std::vector<double> losses; ///< mean over the global batch, one per step
     std::vector<double> gradientNorms;
     std::vector<std::byte> firstGradients; ///< of step 0, summed
-    std::vector<std::byte> parameters;
+    std::vector<std::byte> parameters;     ///< of the whole model, one after the other
     plan::MemoryByClass plannedMemory;
     plan::MemoryByClass realMemory;
     bool finite = true;
     std::string error;
 };
 
-/// `experiment.parallel.data` ranks. Shapes of inputs and targets come from the model.
+/// As many ranks as the experiment's mesh has. Shapes of inputs and targets come from the model.
 std::vector<RankOutcome> trainOnThreads(const spec::Experiment& experiment,
                                         const HarnessOptions& options);
 

@@ -360,8 +360,12 @@ void FormField::buildText(QHBoxLayout* row) {
     growUpTo(row, line, m_theme.px(kInputWidth));
     connect(line, &QLineEdit::editingFinished, this, [this, line] {
         m_document.finishStep();
-        set(Value(line->text().toStdString()));
+        const bool none = line->text().isEmpty() && !m_field.emptyWord.empty();
+        set(none ? MaybeValue() : MaybeValue(Value(line->text().toStdString())));
+        refresh(); // what was refused is not shown
     });
+    if (!m_field.emptyWord.empty())
+        line->setPlaceholderText(app::catalogueText(m_field.emptyWord));
     m_show = [line](const MaybeValue& value) {
         const auto* text = value ? std::get_if<std::string>(&*value) : nullptr;
         const QString shown = text ? QString::fromStdString(*text) : QString();

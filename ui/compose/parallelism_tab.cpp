@@ -94,9 +94,17 @@ QWidget* ParallelismTab::makeForm() {
     const int label = m_theme.px(kLabelWidth);
     auto* mesh = new FormGroup(m_theme, m_document, tr("Ranks"), label, panel);
     m_ranks = mesh->addField("parallel.data");
+    mesh->addField("parallel.shares");
+    mesh->addField("parallel.tensor");
+    mesh->addField("parallel.pipeline");
     m_verdict = makeParagraph(m_theme, TypeStyle::Small, QStringLiteral("text2"), {}, panel);
     mesh->addWidget(m_verdict);
     column->addWidget(mesh);
+    auto* pipeline = new FormGroup(m_theme, m_document, tr("Pipeline"), label, panel);
+    for (const char* path : {"parallel.micro_batches", "parallel.schedule",
+                             "parallel.stages_per_rank", "parallel.cuts"})
+        pipeline->addField(path);
+    column->addWidget(pipeline);
     auto* memory = new FormGroup(m_theme, m_document, tr("Memory"), label, panel);
     for (const char* path : {"parallel.accumulate", "parallel.zero", "parallel.recompute"})
         memory->addField(path);
@@ -183,7 +191,7 @@ void ParallelismTab::refresh() {
 
 /// Ranks that share a core wait for each other: said before it is tried.
 void ParallelismTab::refreshVerdict() {
-    const auto ranks = static_cast<int>(m_document.experiment().parallel.data);
+    const auto ranks = static_cast<int>(m_document.experiment().parallel.ranks());
     const bool known = m_devices.facts() != nullptr;
     const int cores = m_devices.cores();
     QString text = tr("This computer has not been looked at yet.");
@@ -229,15 +237,27 @@ void ParallelismTab::refreshPlan() {
     const double memory =
         machine && machine->memoryTotal ? static_cast<double>(*machine->memoryTotal) : 0;
     m_tiles->setPlan(plan.ranks, threads, memory);
-    const auto sent = static_cast<double>(plan.ranks.front().bytesSentPerStep);
+    const auto sent = static_cast<double>(plan.ranks.front().sentPerStep.total());
     const FigureText text = splitUnit(formatBytes(sent));
     m_sent->setFigure(text.figure, text.unit);
-    m_sent->setDetail(plan.worldSize == 1 ? tr("one rank needs nobody") : tr("gradients"));
-    m_buckets->setFigure(formatCount(static_cast<qint64>(plan.buckets.size())));
-    m_buckets->setDetail(tr("each sent as soon as it is full"));
+    m_sent->setDetail(plan.worldSize == 1 ? tr("one rank needs nobody") : sentText(plan.mesh));
+    m_buckets->setFigure(formatCount(static_cast<qint64>(plan.sectionOf(0).buckets.size())));
+    m_buckets->setDetail(plan.mesh.pipeline == 1 ? tr("each sent as soon as it is full")
+                                                 : tr("sent after the last micro-batch"));
     if (threads > 0)
         m_threads->setFigure(formatCount(threads));
     m_threads->setDetail(machine ? tr("of %1 cores").arg(formatCount(machine->cores)) : QString());
+}
+
+QString ParallelismTab::sentText(const plan::Mesh& mesh) {
+    QStringList parts;
+    if (mesh.data > 1)
+        parts << tr("gradients");
+    if (mesh.tensor > 1)
+        parts << tr("parts of layers");
+    if (mesh.pipeline > 1)
+        parts << tr("values between stages");
+    return parts.join(QStringLiteral(", "));
 }
 
 void ParallelismTab::visit(const std::string& path) {

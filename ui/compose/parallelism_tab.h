@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tab Parallelism: how many ranks share each batch, how they exchange gradients, and what each
+// The tab Parallelism: how ranks share batch, layers and model, what they exchange, and what each
 // of them holds.
 #pragma once
 
@@ -41,6 +41,8 @@ private:
     void refresh();
     void refreshVerdict();
     void refreshPlan();
+    /// What ranks of such a mesh send each other.
+    static QString sentText(const plan::Mesh& mesh);
 
     const Theme& m_theme;
     app::ExperimentDocument& m_document;

@@ -49,7 +49,7 @@ QString sampleFacts(const QByteArray& text) {
         return {};
     const auto parameters =
         static_cast<double>(builtFrom(parsed.experiment).graph.parameterElements());
-    const int ranks = static_cast<int>(parsed.experiment.parallel.data);
+    const int ranks = static_cast<int>(parsed.experiment.parallel.ranks());
     const QString rankText =
         ranks == 1 ? SampleCard::tr("one rank") : SampleCard::tr("%n ranks", nullptr, ranks);
     return SampleCard::tr("%1 parameters, %2, %3 epochs")

@@ -91,11 +91,16 @@ private:
         }
     }
 
+    /// Of a dropout whose values are a part of the whole's: its random words lie apart.
+    static bool isSlice(const KernelRequest& request) {
+        return std::get<graph::DropoutAttributes>(request.attributes).run > 0;
+    }
+
     static std::unique_ptr<Kernel> makeWidenedFallback(const KernelRequest& request) {
         return makeWidened(request, [](const KernelRequest& wide) {
             // Without a layout to convert, our own kernels in fp32 do as well, on all threads.
-            return wide.kind == OperationKind::Dropout   ? cpu::makeDropout(wide)
-                   : wide.kind == OperationKind::MaxPool ? cpu::makeMaxPool(wide)
+            return wide.kind == OperationKind::Dropout && !isSlice(wide) ? cpu::makeDropout(wide)
+                   : wide.kind == OperationKind::MaxPool                 ? cpu::makeMaxPool(wide)
                                                          : cpu::makePlainFallback(wide);
         });
     }
@@ -116,7 +121,7 @@ private:
                        ? cpu::makeHalfTurn(request)
                        : cpu::makeReshape(request);
         case OperationKind::Dropout:
-            return cpu::makeDropout(request);
+            return isSlice(request) ? cpu::makePlainFallback(request) : cpu::makeDropout(request);
         case OperationKind::SoftmaxCrossEntropy:
             return cpu::makeSoftmaxCrossEntropy(request, m_context);
         case OperationKind::GlobalAveragePool:

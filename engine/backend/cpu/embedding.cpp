@@ -61,14 +61,23 @@ public:
         T* y = dataOf<T>(m_request.outputs[0]);
         const std::int64_t width = m_attributes.features;
         for (std::int64_t i = 0; i < m_count; ++i) {
-            const std::int64_t index = m_indices[i];
-            TRAINYARD_CHECK_MSG(index >= 0 && index < m_attributes.vocabulary,
-                                describePair(index, m_attributes.vocabulary));
-            std::copy_n(weight + index * width, width, y + i * width);
+            const std::int64_t row = rowAt(i);
+            TRAINYARD_CHECK_MSG(row >= 0 || m_attributes.partial,
+                                describePair(m_indices[i], m_attributes.vocabulary));
+            if (row >= 0)
+                std::copy_n(weight + row * width, width, y + i * width);
+            else
+                std::fill_n(y + i * width, width, T{});
         }
     }
 
 private:
+    /// Of the weight; -1: it is not here.
+    std::int64_t rowAt(std::int64_t i) const {
+        const std::int64_t row = m_indices[i] - m_attributes.first;
+        return row >= 0 && row < m_attributes.vocabulary ? row : -1;
+    }
+
     /// In the order of the positions, so that sums are the same every time; threads share columns.
     void addGradients() {
         if (!wantsParameterGradient(m_request, 0))
@@ -81,8 +90,9 @@ private:
         parallelFor(width, m_count * width < kGrain ? width + 1 : 0, kLine,
                     [&](std::int64_t first, std::int64_t last) {
                         for (std::int64_t i = 0; i < m_count; ++i)
-                            addRange(dy + i * width + first,
-                                     gradient + m_indices[i] * width + first, last - first);
+                            if (const std::int64_t row = rowAt(i); row >= 0)
+                                addRange(dy + i * width + first, gradient + row * width + first,
+                                         last - first);
                     });
     }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // embedding: y[t] = weight[index[t]], dweight[index[t]] += dy[t]. The input is Int32 and has no
-// gradient.
+// gradient. Of a partial table only the rows from `first` on are here.
 // position_embedding: y = x + weight in each row, dx = dy, dweight = sum over rows of dy. Backward
 // may run in place: weights first, since dx may lie on dy.
 #include "engine/backend/reference/kernels.h"
@@ -31,18 +31,24 @@ public:
     }
 
 private:
-    std::int64_t indexAt(std::int64_t position) const {
-        const std::int64_t index = dataOf<std::int32_t>(m_request.inputs[0])[position];
-        TRAINYARD_CHECK_MSG(index >= 0 && index < m_table.vocabulary,
-                            describePair(index, m_table.vocabulary));
-        return index;
+    /// Row of the weight; -1: another rank has it.
+    std::int64_t rowAt(std::int64_t position) const {
+        const std::int64_t row =
+            dataOf<std::int32_t>(m_request.inputs[0])[position] - m_table.first;
+        const bool inside = row >= 0 && row < m_table.vocabulary;
+        TRAINYARD_CHECK_MSG(inside || m_table.partial, describePair(row, m_table.vocabulary));
+        return inside ? row : -1;
     }
 
     void forward() {
         const T* weight = dataOf<T>(m_request.parameters[0]);
         T* y = dataOf<T>(m_request.outputs[0]);
-        for (std::int64_t t = 0; t < m_positions; ++t, y += m_table.features)
-            std::copy_n(weight + indexAt(t) * m_table.features, m_table.features, y);
+        for (std::int64_t t = 0; t < m_positions; ++t, y += m_table.features) {
+            if (const std::int64_t row = rowAt(t); row >= 0)
+                std::copy_n(weight + row * m_table.features, m_table.features, y);
+            else
+                std::fill_n(y, m_table.features, T{0});
+        }
     }
 
     void backward() {
@@ -51,8 +57,9 @@ private:
                       addsToParameterGradient(m_request, 0));
         const T* dy = dataOf<T>(m_request.outputGradients[0]);
         for (std::int64_t t = 0; t < m_positions; ++t, dy += m_table.features)
-            write(gradient + indexAt(t) * m_table.features, m_table.features, true,
-                  [&](std::int64_t i) { return dy[i]; });
+            if (const std::int64_t row = rowAt(t); row >= 0)
+                write(gradient + row * m_table.features, m_table.features, true,
+                      [&](std::int64_t i) { return dy[i]; });
     }
 
     KernelRequest m_request;

@@ -47,6 +47,9 @@ public:
         m_stream = a.stream;
         m_threshold = dropoutThreshold(a.probability);
         m_scale = static_cast<T>(1.0 / (1.0 - a.probability));
+        m_run = a.run > 0 ? a.run : m_elements;
+        m_stride = a.run > 0 ? a.stride : m_elements;
+        m_offset = a.offset;
     }
 
     void run(const StepContext& context) override {
@@ -59,15 +62,19 @@ public:
 
 private:
     void apply(const StepContext& context, const Operand& from, const Operand& to, bool add) {
-        const std::int64_t groups = dropoutGroups(m_elements);
+        const std::int64_t groups = dropoutGroups(m_elements / m_run * m_stride);
         for (std::int64_t row = 0; row < m_request.rows; ++row) {
             const T* source = dataOf<T>(from) + row * m_elements;
             Philox4 words{};
+            std::int64_t drawn = -1; // the group of `words`
             write(dataOf<T>(to) + row * m_elements, m_elements, add, [&](std::int64_t i) {
-                if (i % kDropoutGroup == 0)
+                const std::int64_t element = i / m_run * m_stride + m_offset + i % m_run;
+                if (element / kDropoutGroup != drawn) {
+                    drawn = element / kDropoutGroup;
                     words = dropoutWords(context.seed, m_stream, context.step,
-                                         context.firstRow + row, groups, i / kDropoutGroup);
-                const std::uint32_t word = words[static_cast<std::size_t>(i % kDropoutGroup)];
+                                         context.firstRow + row, groups, drawn);
+                }
+                const std::uint32_t word = words[static_cast<std::size_t>(element % kDropoutGroup)];
                 return dropoutKeeps(word, m_threshold) ? source[i] * m_scale : T{0};
             });
         }
@@ -75,6 +82,8 @@ private:
 
     KernelRequest m_request;
     std::int64_t m_elements;
+    /// Where the elements lie in the whole row: DropoutAttributes.
+    std::int64_t m_run = 0, m_stride = 0, m_offset = 0;
     std::uint32_t m_stream = 0;
     std::uint32_t m_threshold = 0;
     T m_scale = 1;

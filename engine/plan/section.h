@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: 2026 The Trainyard authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Section: the part of the model that the ranks at one place of the tensor and pipeline axes hold;
+// data parallel ranks have the same one. Its graph is what programs are compiled from.
+#pragma once
+
+#include "engine/graph/graph.h"
+#include "engine/plan/parameter_slice.h"
+#include "engine/plan/stage_cut.h"
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace trainyard::plan {
+
+/// Gradients that travel together: one slice of the gradient arena.
+struct Bucket {
+    std::size_t firstElement = 0;
+    std::size_t elements = 0; ///< with padding to data parallel ranks x 64 bytes
+    std::vector<graph::ParameterId> parameters;
+};
+
+struct Section {
+    /// Of these operations. Values and parameters have the same numbers in all sections; shapes are
+    /// those of this section's slices.
+    graph::Graph graph;
+    std::vector<int> stageOf;           ///< by OperationId of this graph
+    std::vector<bool> withGradient;     ///< by ValueId: something before it has parameters
+    std::vector<ParameterSlice> slices; ///< by ParameterId
+    std::vector<Transfer> arriving;     ///< from other pipeline ranks
+    std::vector<Transfer> leaving;
+    std::vector<SharedParameter> shared; ///< with other pipeline ranks
+    std::vector<std::string> replicated; ///< layers that tensor ranks have whole
+
+    /// First element of each held parameter in the parameter, gradient and optimizer arenas.
+    std::vector<std::size_t> parameterOffset;
+    std::size_t arenaElements = 0;
+    std::vector<Bucket> buckets; ///< in the order their gradients are finished
+    std::vector<int> bucketOf;   ///< by ParameterId; -1: not held
+
+    bool holds(graph::ParameterId parameter) const {
+        return slices[static_cast<std::size_t>(parameter)].held;
+    }
+    bool readsInput() const;
+    bool hasLoss() const;
+};
+
+} // namespace trainyard::plan
