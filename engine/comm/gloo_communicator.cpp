@@ -289,7 +289,8 @@ Result<void> GlooCommunicator::exchangeEnvelopes(const CollectiveCall& call, con
 }
 
 /// Closing at once could drop what is still on its way to slower ranks: waits until they have taken
-/// all messages, and until they have done their last collective, but for that not for long.
+/// all messages and done their last collective, but not for long: a rank may leave because it has
+/// failed. Ranks that meet in a barrier after their last message lose none.
 void GlooCommunicator::sayGoodbye() {
     const auto attempt = [&](milliseconds patience, const auto& body) {
         const auto during = [] {
@@ -306,8 +307,9 @@ void GlooCommunicator::sayGoodbye() {
     };
     if (m_link.isBroken() || m_gone)
         return;
-    attempt(m_options.deadline, [&] { m_channels.finish(); });
-    attempt(std::min(kGoodbye, m_options.deadline), [&] {
+    const milliseconds patience = std::min(kGoodbye, m_options.deadline);
+    attempt(patience, [&] { m_channels.finish(); });
+    attempt(patience, [&] {
         sendEnvelopes({CollectiveKind::Leave, 0}, nullptr);
         m_link.forEachPeer([&](int peer) {
             const auto at = static_cast<std::size_t>(peer);

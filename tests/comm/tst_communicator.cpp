@@ -142,11 +142,12 @@ std::string everySum(Communicator& group) {
                         checkSum<double>(group, memory + offset, bytes / sizeof(double), ++tag);
                     !wrong.empty())
                     return wrong;
-                if (std::string wrong =
-                        checkSum<Bf16>(group, memory + offset, bytes / sizeof(Bf16), ++tag);
-                    group.worldSize() > 1 && !wrong.empty())
-                    return wrong;
             }
+        for (std::byte* memory : {arena->data(), elsewhere.data()})
+            if (std::string wrong =
+                    checkSum<Bf16>(group, memory + 202, bytes / sizeof(Bf16), ++tag);
+                !wrong.empty())
+                return wrong;
         // An odd number of floats, on an odd float.
         if (std::string wrong =
                 checkSum<float>(group, arena->data() + 12, bytes / sizeof(float) + 1, ++tag);
