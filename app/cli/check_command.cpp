@@ -137,7 +137,7 @@ QString cutText(const plan::Plan& plan) {
                 number(static_cast<std::int64_t>(plan.stages.size())) +
                 u" stages by the schedule " + QString::fromUtf8(name(plan.schedule)) +
                 u"; each rank waits " +
-                QString::fromStdString(rounded(100 * bubbleShare(plan.pipelineShape()), 1)) +
+                QString::fromStdString(rounded(100 * bubbleShare(plan.pipelineShape()), 3)) +
                 u" % of a step if stages take equally long.\nStages begin at: " +
                 listed(plan.stages) + u".\n";
     if (const std::vector<std::string>& replicated = plan.sectionOf(0).replicated;

@@ -4,6 +4,7 @@
 
 #include "engine/program/arena_planner.h"
 
+#include <algorithm>
 #include <map>
 
 namespace trainyard::plan {
@@ -33,6 +34,10 @@ public:
             look(m_program.instructions[i], static_cast<int>(i));
         m_program.gradientBytes = placeWindows(m_program.gradientWindows);
         m_program.parameterBytes = placeWindows(m_program.parameterWindows);
+        for (const BucketWindow& window : m_program.parameterWindows)
+            orderGather(window);
+        for (const BucketWindow& window : m_program.gradientWindows)
+            waitForEarlier(window, m_program.gradientWindows);
     }
 
 private:
@@ -53,6 +58,33 @@ private:
                 !m_written.contains(bucket))
                 m_written[bucket] = open(m_program.gradientWindows, bucket, now);
         }
+    }
+
+    /// A gather waits until the bytes are free, and who reads them first waits for the gather.
+    void orderGather(const BucketWindow& window) {
+        waitForEarlier(window, m_program.parameterWindows);
+        for (int i = window.first + 1; i <= window.last; ++i) {
+            Instruction& reader = m_program.instructions[at(i)];
+            if (!runsKernel(reader.opcode) || !uses(reader, window.bucket))
+                continue;
+            reader.waitsFor.push_back(window.first);
+            return;
+        }
+    }
+
+    bool uses(const Instruction& instruction, int bucket) const {
+        return std::ranges::any_of(
+            m_section.graph.operations[at(instruction.operation)].parameters,
+            [&](graph::ParameterId id) { return m_section.bucketOf[at(id)] == bucket; });
+    }
+
+    /// The first instruction of a window comes after the last ones of those that lay there before.
+    void waitForEarlier(const BucketWindow& window, const std::vector<BucketWindow>& windows) {
+        for (const BucketWindow& other : windows)
+            if (other.last < window.first &&
+                other.place.offset < window.place.offset + window.place.bytes &&
+                window.place.offset < other.place.offset + other.place.bytes)
+                m_program.instructions[at(window.first)].waitsFor.push_back(other.last);
     }
 
     std::size_t open(std::vector<BucketWindow>& windows, int bucket, int now) const {

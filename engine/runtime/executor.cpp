@@ -71,6 +71,11 @@ Result<std::unique_ptr<Executor>> Executor::make(const Parts& parts) {
         compiled.program = plan::compileProgram(parts.plan, parts.rank, purpose, rows);
         executor->makeKernels(compiled);
     }
+    if (parts.overlaps && parts.plan.worldSize > 1)
+        executor->m_lane = std::make_unique<CommunicationLane>(
+            [self = executor.get()](const plan::Program& program, std::size_t index) {
+                return self->communicate(program, index);
+            });
     return executor;
 }
 
@@ -425,12 +430,11 @@ std::size_t Executor::bytesOfValue(const plan::Program& program,
            bytesOf(m_parts.plan.type);
 }
 
-Result<void> Executor::communicate(const plan::Program& program, std::size_t index,
-                                   BatchSums& sums) {
+Result<void> Executor::communicate(const plan::Program& program, std::size_t index) {
     const plan::Instruction& instruction = program.instructions[index];
     switch (instruction.opcode) {
     case plan::Opcode::ReduceSums:
-        return reduceSums(instruction, sums);
+        return reduceSums(instruction, m_sums);
     case plan::Opcode::ReduceStatistics:
         return reduceStatistics(instruction);
     case plan::Opcode::SumShared:
@@ -642,22 +646,45 @@ void Executor::loadPart(const plan::Program& program, const plan::Instruction& i
     roundLoaded(m_section.graph, program.placesOf(instruction), m_activations.data());
 }
 
+/// One lane after the other in the order of the list, or the compute lane here and the
+/// communication lane in its thread.
 Result<void> Executor::runProgram(Compiled& compiled, StepContext context, const LoadBatch& load,
                                   const StepInput& input, StepResult& result) {
     const plan::Program& program = compiled.program;
+    m_sums = result.sums;
+    if (m_lane)
+        m_lane->begin(program);
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
         const plan::Instruction& instruction = program.instructions[i];
+        if (m_lane && instruction.lane == plan::Lane::Communication)
+            continue;
         note(instruction, static_cast<std::int64_t>(i));
-        if (Kernel* kernel = compiled.kernels[i]) {
-            context.firstRow = program.microBatches[at(instruction.microBatch)].first;
-            kernel->run(context);
-        } else if (instruction.opcode == plan::Opcode::LoadBatch) {
-            loadPart(program, instruction, load);
-        } else if (instruction.opcode == plan::Opcode::Update) {
-            update(input, result);
-        } else if (auto done = communicate(program, i, result.sums); !done) {
+        if (m_lane)
+            if (auto done = m_lane->waitFor(instruction.waitsFor); !done)
+                return done;
+        if (auto done = runCompute(compiled, i, context, load, input, result); !done)
             return done;
-        }
+        if (m_lane)
+            m_lane->computed(i);
+    }
+    return m_lane ? m_lane->finish() : Result<void>();
+}
+
+Result<void> Executor::runCompute(Compiled& compiled, std::size_t index, StepContext& context,
+                                  const LoadBatch& load, const StepInput& input,
+                                  StepResult& result) {
+    const plan::Program& program = compiled.program;
+    const plan::Instruction& instruction = program.instructions[index];
+    if (Kernel* kernel = compiled.kernels[index]) {
+        context.firstRow = program.microBatches[at(instruction.microBatch)].first;
+        kernel->run(context);
+    } else if (instruction.opcode == plan::Opcode::LoadBatch) {
+        loadPart(program, instruction, load);
+    } else if (instruction.opcode == plan::Opcode::Update) {
+        result.sums = m_sums; // they are reduced: it waits for that
+        update(input, result);
+    } else {
+        return communicate(program, index);
     }
     return {};
 }

@@ -12,6 +12,7 @@
 #include "engine/plan/plan.h"
 #include "engine/program/program.h"
 #include "engine/runtime/arena.h"
+#include "engine/runtime/communication_lane.h"
 #include "engine/runtime/parameter_update.h"
 #include "engine/runtime/process_groups.h"
 #include "engine/runtime/rank_protocol.h"
@@ -79,6 +80,9 @@ public:
         Optimizer& optimizer;
         RankStatus* status = nullptr;               ///< may be null
         const StatusHeader* statusHeader = nullptr; ///< may be null
+        /// The communication lane has a thread of its own: worth it where there is a core for it or
+        /// where it mostly waits for a network.
+        bool overlaps = false;
     };
 
     /// Takes all memory, fills the parameters, makes every kernel. Throws std::bad_alloc.
@@ -155,7 +159,9 @@ private:
     std::size_t ownedElements() const;
     Result<void> runProgram(Compiled& compiled, StepContext context, const LoadBatch& load,
                             const StepInput& input, StepResult& result);
-    Result<void> communicate(const plan::Program& program, std::size_t index, BatchSums& sums);
+    Result<void> runCompute(Compiled& compiled, std::size_t index, StepContext& context,
+                            const LoadBatch& load, const StepInput& input, StepResult& result);
+    Result<void> communicate(const plan::Program& program, std::size_t index);
     Result<void> exchange(const plan::Program& program, const plan::Instruction& instruction);
     Result<void> receiveGradient(const plan::Program& program,
                                  const plan::Instruction& instruction);
@@ -200,6 +206,8 @@ private:
     std::vector<double> m_statistics;           ///< of the batch norms that are reduced
     std::vector<std::size_t> m_statisticsOf;    ///< by OperationId: first, in m_statistics
     std::map<std::pair<plan::Purpose, std::int64_t>, Compiled> m_compiled;
+    BatchSums m_sums; ///< of the step that runs, as the communication lane reduces them
+    std::unique_ptr<CommunicationLane> m_lane; ///< last: its thread ends first
 };
 
 } // namespace trainyard::engine

@@ -170,11 +170,16 @@ private:
                   {"Check that all ranks read the same data files and run the same version."}});
     }
 
+    /// Inside a host ranks add up in shared memory with the cores that also compute; over a network
+    /// they mostly wait.
+    bool usesGloo() const {
+        return m_experiment.parallel.transport == "gloo" || m_environment.segmentFd < 0;
+    }
+
     Result<std::unique_ptr<Communicator>> makeCommunicator(const CommunicatorOptions& options) {
         if (options.worldSize == 1)
             return makeSingleCommunicator();
-        const bool gloo = m_experiment.parallel.transport == "gloo" || m_environment.segmentFd < 0;
-        if (gloo) {
+        if (usesGloo()) {
             const std::string folder = m_environment.runFolder + "/rendezvous";
             std::error_code failed;
             std::filesystem::create_directory(folder, failed); // another rank may have been first
@@ -196,7 +201,8 @@ private:
                               .optimizer = *m_optimizer,
                               .status = status(),
                               .statusHeader =
-                                  m_environment.status ? &m_environment.status->header() : nullptr};
+                                  m_environment.status ? &m_environment.status->header() : nullptr,
+                              .overlaps = usesGloo()};
         auto executor = Executor::make(parts);
         if (!executor)
             fail(executor.error());

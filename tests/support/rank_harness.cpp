@@ -7,6 +7,8 @@
 #include "engine/data/sampler.h"
 #include "engine/runtime/machine.h"
 
+#include <QTemporaryDir>
+
 #include <cstring>
 #include <exception>
 #include <sys/mman.h>
@@ -102,6 +104,8 @@ struct SharedWorld {
     }
     ~SharedWorld() { ::close(segment); }
 
+    QTemporaryDir folder; ///< where ranks meet over TCP
+
     int segment;
     std::unique_ptr<std::byte[]> page;
     std::unique_ptr<StatusPage> status;
@@ -146,9 +150,7 @@ private:
         options.worldSize = m_plan.worldSize;
         options.deadline = std::chrono::milliseconds(30000);
         options.status = m_world.status.get();
-        m_communicator = m_plan.worldSize == 1
-                             ? makeSingleCommunicator()
-                             : makeSharedMemoryCommunicator(options, m_world.segment).value();
+        m_communicator = makeCommunicator(options);
         m_groups = ProcessGroups::make(m_plan, m_rank, *m_communicator).value();
         m_optimizer = makeOptimizer(m_experiment.training.optimizer).value();
         m_executor = Executor::make({.plan = m_plan,
@@ -158,10 +160,20 @@ private:
                                      .groups = *m_groups,
                                      .optimizer = *m_optimizer,
                                      .status = &m_world.status->rank(m_rank),
-                                     .statusHeader = &m_world.status->header()})
+                                     .statusHeader = &m_world.status->header(),
+                                     .overlaps = m_options.overlaps})
                          .value();
         m_outcome.plannedMemory = m_plan.ranks[static_cast<std::size_t>(m_rank)].memory;
         m_outcome.realMemory = m_executor->memory();
+    }
+
+    std::unique_ptr<Communicator> makeCommunicator(const CommunicatorOptions& options) const {
+        if (m_plan.worldSize == 1)
+            return makeSingleCommunicator();
+        if (m_options.overGloo)
+            return makeGlooCommunicator(options, m_world.folder.path().toStdString(), "127.0.0.1")
+                .value();
+        return makeSharedMemoryCommunicator(options, m_world.segment).value();
     }
 
     void load(std::int64_t step, const BatchMemory& memory, const plan::RowRange& rows) const {

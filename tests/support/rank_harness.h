@@ -20,6 +20,10 @@ struct HarnessOptions {
     std::int64_t steps = 200;
     /// Set in the middle of a run to ask for its end, as the supervisor does. -1: never.
     std::int64_t stopAtStep = -1;
+    /// The communication lane in a thread of its own.
+    bool overlaps = false;
+    /// Over TCP on the loopback, as if each rank was on a host of its own; else in shared memory.
+    bool overGloo = false;
     /// Called on rank 0 after each step with the executor, for looking inside.
     std::function<void(std::int64_t step, engine::Executor& executor)> afterStep = {};
 };
