@@ -19,16 +19,6 @@ std::string hexadecimal(std::uint64_t value) {
     return {digits.data(), end};
 }
 
-/// Layers whose operations the section has, in order.
-Json layersOf(const Section& section) {
-    std::vector<std::string> layers;
-    for (const graph::Operation& operation : section.graph.operations)
-        if (const std::string layer = graph::layerOf(operation);
-            !graph::isLoss(operation.kind) && (layers.empty() || layers.back() != layer))
-            layers.push_back(layer);
-    return layers;
-}
-
 Json toJson(const RankPlan& rank, const Section& section) {
     return {{"rank", rank.rank},
             {"coordinate",
@@ -36,7 +26,7 @@ Json toJson(const RankPlan& rank, const Section& section) {
               {"tensor", rank.place.tensor},
               {"pipeline", rank.place.pipeline}}},
             {"device", rank.device},
-            {"layers", layersOf(section)},
+            {"layers", section.layers()},
             {"rows", rank.rows.count},
             {"bytes",
              {{"parameters", rank.memory.parameters},

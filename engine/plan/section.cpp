@@ -6,6 +6,15 @@
 
 namespace trainyard::plan {
 
+std::vector<std::string> Section::layers() const {
+    std::vector<std::string> layers;
+    for (const graph::Operation& operation : graph.operations)
+        if (const std::string layer = graph::layerOf(operation);
+            !graph::isLoss(operation.kind) && (layers.empty() || layers.back() != layer))
+            layers.push_back(layer);
+    return layers;
+}
+
 bool Section::readsInput() const {
     return std::ranges::any_of(graph.operations, [&](const graph::Operation& operation) {
         return std::ranges::count(operation.inputs, graph.input) > 0;

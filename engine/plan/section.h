@@ -43,6 +43,8 @@ struct Section {
     bool holds(graph::ParameterId parameter) const {
         return slices[static_cast<std::size_t>(parameter)].held;
     }
+    /// Of the model, whose operations these are, in order; without the loss.
+    std::vector<std::string> layers() const;
     bool readsInput() const;
     bool hasLoss() const;
 };

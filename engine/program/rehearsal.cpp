@@ -57,6 +57,7 @@ public:
         }
         Rehearsal result;
         result.problem = m_problem;
+        result.times = std::move(m_times);
         for (std::size_t rank = 0; rank < m_actors.size(); ++rank) {
             const Actor& actor = m_actors[rank];
             if (!actor.isDone() && result.problem.empty())
@@ -122,8 +123,23 @@ private:
 
     void take(int rank, Actor& actor) {
         const double seconds = m_cost(rank, actor.program, actor.instruction());
+        if (runsKernel(actor.instruction().opcode))
+            noteTime(rank, actor, seconds);
         actor.clock += seconds;
         actor.busy += seconds;
+    }
+
+    void noteTime(int rank, const Actor& actor, double seconds) {
+        const Instruction& instruction = actor.instruction();
+        const Section& section = m_plan.sectionOf(m_plan.mesh.rankOf({0, 0, rank}));
+        const Opcode opcode = instruction.opcode;
+        const Turn turn{opcode == Opcode::Backward || opcode == Opcode::Recompute,
+                        section.stageOf[graph::at(instruction.operation)], instruction.microBatch};
+        const bool goesOn =
+            !m_times.empty() && m_times.back().rank == rank && m_times.back().turn == turn;
+        if (!goesOn)
+            m_times.push_back({rank, turn, actor.clock, actor.clock});
+        m_times.back().end = actor.clock + seconds;
     }
 
     /// A collective that everybody has come to; shared gradients: those that have the parameter.
@@ -174,9 +190,21 @@ private:
     std::vector<Actor> m_actors;
     std::map<ChannelKey, Queue> m_queues;
     std::string m_problem;
+    std::vector<StageTime> m_times;
 };
 
 } // namespace
+
+InstructionCost costByFlops(const Plan& plan) {
+    return [&plan](int rank, const Program& program, const Instruction& instruction) {
+        if (!runsKernel(instruction.opcode))
+            return 0.0;
+        const graph::Graph& graph = plan.sectionOf(plan.mesh.rankOf({0, 0, rank})).graph;
+        const double once = graph.forwardFlops(graph.operations[graph::at(instruction.operation)]) *
+                            static_cast<double>(program.rowsOf(instruction));
+        return instruction.opcode == Opcode::Backward ? 2 * once : once;
+    };
+}
 
 Rehearsal rehearse(const Plan& plan, Purpose purpose, std::int64_t batchRows,
                    const InstructionCost& cost) {

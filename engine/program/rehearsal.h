@@ -18,12 +18,25 @@ namespace trainyard::plan {
 using InstructionCost =
     std::function<double(int pipelineRank, const Program& program, const Instruction& instruction)>;
 
+/// A rank computes one micro-batch of one stage.
+struct StageTime {
+    int rank = 0; ///< in the pipeline
+    Turn turn;
+    double begin = 0;
+    double end = 0;
+};
+
 struct Rehearsal {
     /// Empty: all came to the end. Else who waits for what: programs that do not fit each other.
     std::string problem;
-    double seconds = 0;       ///< until the last one is done
-    std::vector<double> busy; ///< by pipeline rank: the sum of its instructions' costs
+    double seconds = 0;           ///< until the last one is done
+    std::vector<double> busy;     ///< by pipeline rank: the sum of its instructions' costs
+    std::vector<StageTime> times; ///< of each rank in order
 };
+
+/// In proportion to the multiply-adds of operations, backward twice those of forward; the rest
+/// takes nothing: for drawings.
+InstructionCost costByFlops(const Plan& plan);
 
 /// Of the ranks at data and tensor coordinate 0; those at others do the same.
 Rehearsal rehearse(const Plan& plan, Purpose purpose, std::int64_t batchRows,

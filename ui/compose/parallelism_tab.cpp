@@ -8,6 +8,7 @@
 #include "ui/compose/form_group.h"
 #include "ui/compose/memory_cell.h"
 #include "ui/compose/rank_tiles.h"
+#include "ui/compose/schedule_view.h"
 #include "ui/compose/scroll_panel.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/empty_state.h"
@@ -84,9 +85,14 @@ ParallelismTab::ParallelismTab(const Theme& theme, app::ExperimentDocument& docu
 }
 
 QWidget* ParallelismTab::makeForm() {
-    auto* panel = new QFrame(this);
-    panel->setProperty("region", QStringLiteral("panelLeft"));
-    panel->setFixedWidth(m_theme.px(kFormWidth));
+    auto* frame = new QFrame(this);
+    frame->setProperty("region", QStringLiteral("panelLeft"));
+    frame->setFixedWidth(m_theme.px(kFormWidth));
+    auto* frameColumn = new QVBoxLayout(frame);
+    frameColumn->setContentsMargins(0, 0, 0, 0);
+    auto* scroll = new ScrollPanel(frame);
+    frameColumn->addWidget(scroll);
+    auto* panel = new QWidget;
     auto* column = new QVBoxLayout(panel);
     const int side = m_theme.px(space::kL);
     column->setContentsMargins(side, m_theme.px(space::kM), side, side);
@@ -118,7 +124,8 @@ QWidget* ParallelismTab::makeForm() {
         panel));
     column->addWidget(exchange);
     column->addStretch(1);
-    return panel;
+    scroll->setContent(panel);
+    return frame;
 }
 
 QWidget* ParallelismTab::makePlan() {
@@ -154,6 +161,8 @@ QWidget* ParallelismTab::makePlan() {
     scroll->setContent(board);
     m_stack->addWidget(scroll);
     column->addWidget(m_stack, 1);
+    m_schedule = new ScheduleView(m_theme, panel);
+    column->addWidget(m_schedule);
     column->addWidget(makeTraffic());
     return panel;
 }
@@ -230,13 +239,16 @@ void ParallelismTab::refreshPlan() {
         cell->setFigure({});
         cell->setDetail({});
     }
-    if (!planned)
+    if (!planned) {
+        m_schedule->hide();
         return;
+    }
     const plan::Plan& plan = shown.prices.plan;
     const int threads = machine ? app::threadsPerRank(machine->cores, plan.worldSize, true) : 0;
     const double memory =
         machine && machine->memoryTotal ? static_cast<double>(*machine->memoryTotal) : 0;
-    m_tiles->setPlan(plan.ranks, threads, memory);
+    m_tiles->setPlan(plan, threads, memory);
+    m_schedule->setPlan(plan);
     const auto sent = static_cast<double>(plan.ranks.front().sentPerStep.total());
     const FigureText text = splitUnit(formatBytes(sent));
     m_sent->setFigure(text.figure, text.unit);

@@ -19,6 +19,7 @@ class EmptyState;
 class FigureCell;
 class FormField;
 class RankTiles;
+class ScheduleView;
 class TextLabel;
 class Theme;
 
@@ -31,6 +32,7 @@ public:
     /// Puts the keyboard into the value that `path` names.
     void visit(const std::string& path);
     RankTiles* tiles() const { return m_tiles; }
+    ScheduleView* schedule() const { return m_schedule; }
     /// What the number of ranks comes to on this machine.
     QString verdict() const;
 
@@ -52,6 +54,7 @@ private:
     QStackedWidget* m_stack = nullptr;
     EmptyState* m_empty = nullptr;
     RankTiles* m_tiles = nullptr;
+    ScheduleView* m_schedule = nullptr;
     TextLabel* m_machine = nullptr;
     FigureCell* m_sent = nullptr;
     FigureCell* m_buckets = nullptr;

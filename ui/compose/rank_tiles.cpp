@@ -24,6 +24,16 @@ constexpr int kTileWidth = 208;
 constexpr int kTileHeight = 92;
 constexpr int kBracketHeight = 28;
 constexpr int kTileGap = 12;
+/// Left of the tiles: which stage of a pipeline they are.
+constexpr int kGutter = 116;
+
+/// "words – block2", or the one layer.
+QString layersText(const std::vector<std::string>& layers) {
+    if (layers.empty())
+        return {};
+    const QString first = QString::fromStdString(layers.front());
+    return layers.size() == 1 ? first : first + u" – " + QString::fromStdString(layers.back());
+}
 
 } // namespace
 
@@ -47,36 +57,75 @@ RankTiles::RankTiles(const Theme& theme, QWidget* parent) : QWidget(parent), m_t
     followTheme(this, theme);
 }
 
-void RankTiles::setPlan(const std::vector<plan::RankPlan>& ranks, int threads, double memoryHere) {
-    m_ranks = ranks;
+void RankTiles::setPlan(const plan::Plan& plan, int threads, double memoryHere) {
+    m_mesh = plan.mesh;
+    m_ranks = plan.ranks;
+    m_stagesOfRank = plan.stagesOfRank;
     m_threads = threads;
     m_memoryHere = memoryHere;
     m_largest = 0;
-    for (const plan::RankPlan& rank : ranks)
-        m_largest = std::max(m_largest, rank.memory.total());
+    m_layers.clear();
+    for (int stage = 0; stage < m_mesh.pipeline; ++stage)
+        m_layers.push_back(layersText(plan.sectionOf(m_mesh.rankOf({0, 0, stage})).layers()));
     QStringList words;
-    for (const plan::RankPlan& rank : ranks)
-        words << describe(rank);
+    for (const plan::RankPlan& rank : m_ranks) {
+        m_largest = std::max(m_largest, rank.memory.total());
+        words << describe(rank.rank);
+    }
     setAccessibleDescription(words.mid(0, 16).join(u"; "));
     updateGeometry();
     update();
 }
 
-QString RankTiles::describe(const plan::RankPlan& rank) const {
-    return tr("Rank %1 on %2: %3, %4")
-        .arg(formatCount(rank.rank), QString::fromStdString(rank.device), rowsText(rank.rows),
-             formatBytes(static_cast<double>(rank.memory.total())));
+QString RankTiles::describe(int rank) const {
+    const plan::RankPlan& plan = m_ranks[static_cast<std::size_t>(rank)];
+    QString text =
+        tr("Rank %1 on %2: %3, %4")
+            .arg(formatCount(rank), QString::fromStdString(plan.device), rowsText(plan.rows),
+                 formatBytes(static_cast<double>(plan.memory.total())));
+    if (m_mesh.pipeline > 1)
+        text += u", " + stageTitle(plan.place.pipeline) + u": " +
+                m_layers[static_cast<std::size_t>(plan.place.pipeline)];
+    if (m_mesh.tensor > 1)
+        text += u", " + tr("part %1 of %2 of its layers")
+                            .arg(formatCount(plan.place.tensor + 1), formatCount(m_mesh.tensor));
+    return text;
 }
 
+QString RankTiles::stageTitle(int stage) const {
+    QStringList numbers;
+    for (int i = 0; i < m_stagesOfRank; ++i)
+        numbers << formatCount(stage + i * m_mesh.pipeline);
+    return m_stagesOfRank == 1 ? tr("Stage %1").arg(numbers.front())
+                               : tr("Stages %1").arg(numbers.join(QStringLiteral(", ")));
+}
+
+int RankTiles::gutter() const {
+    return m_mesh.pipeline > 1 ? m_theme.px(kGutter) : 0;
+}
+
+/// Whole copies where one fits.
 int RankTiles::columns(int width) const {
     const int step = m_theme.px(kTileWidth + kTileGap);
-    return std::max(1, (width + m_theme.px(kTileGap)) / step);
+    const int fit = std::max(1, (width - gutter() + m_theme.px(kTileGap)) / step);
+    const int whole = fit >= m_mesh.tensor ? fit / m_mesh.tensor * m_mesh.tensor : fit;
+    return std::min(whole, std::max(1, ranksOfStage()));
+}
+
+int RankTiles::rowsOfStage(int width) const {
+    return (ranksOfStage() + columns(width) - 1) / columns(width);
+}
+
+/// Brackets are over the first stage only: the copies go on below it.
+int RankTiles::stageTop(int stage, int width) const {
+    const int rows = rowsOfStage(width);
+    const int tile = m_theme.px(kTileHeight + kTileGap);
+    const int brackets = stage > 0 ? rows * m_theme.px(kBracketHeight) : 0;
+    return stage * rows * tile + brackets;
 }
 
 int RankTiles::heightForWidth(int width) const {
-    const int perRow = columns(width);
-    const int rows = (count() + perRow - 1) / perRow;
-    return rows * m_theme.px(kTileHeight + kBracketHeight + kTileGap);
+    return stageTop(m_mesh.pipeline, width);
 }
 
 QSize RankTiles::sizeHint() const {
@@ -89,29 +138,80 @@ QSize RankTiles::minimumSizeHint() const {
 
 QRect RankTiles::tileRect(int rank) const {
     const int perRow = columns(width());
-    const int column = rank % perRow, row = rank / perRow;
-    return {column * m_theme.px(kTileWidth + kTileGap),
-            row * m_theme.px(kTileHeight + kBracketHeight + kTileGap) + m_theme.px(kBracketHeight),
+    const int inStage = rank % ranksOfStage(), stage = rank / ranksOfStage();
+    const int column = inStage % perRow, row = inStage / perRow;
+    const int bracket = stage == 0 ? m_theme.px(kBracketHeight) : 0;
+    return {gutter() + column * m_theme.px(kTileWidth + kTileGap),
+            stageTop(stage, width()) + row * (m_theme.px(kTileHeight + kTileGap) + bracket) +
+                bracket,
             m_theme.px(kTileWidth), m_theme.px(kTileHeight)};
+}
+
+/// The first of a copy, or of what of it lies in this line.
+bool RankTiles::startsBracket(int rank) const {
+    const int inStage = rank % ranksOfStage();
+    return rank < ranksOfStage() &&
+           (inStage % m_mesh.tensor == 0 || inStage % columns(width()) == 0);
 }
 
 void RankTiles::paintEvent(QPaintEvent* event) {
     QPainter painter(this);
     painter.setRenderHint(QPainter::Antialiasing);
+    for (int stage = 0; stage < m_mesh.pipeline && m_mesh.pipeline > 1; ++stage)
+        paintStage(painter, stage);
     for (int rank = 0; rank < count(); ++rank) {
         const QRect tile = tileRect(rank);
-        if (!event->rect().intersects(tile.adjusted(0, -m_theme.px(kBracketHeight), 0, 0)))
+        if (!event->rect().intersects(
+                tile.adjusted(0, -m_theme.px(kBracketHeight), m_theme.px(kTileGap), 0)))
             continue;
-        paintBracket(painter, m_ranks[static_cast<std::size_t>(rank)], tile);
+        if (startsBracket(rank)) {
+            QRect tiles = tile;
+            for (int next = rank + 1; next < ranksOfStage() && !startsBracket(next); ++next)
+                tiles |= tileRect(next);
+            paintBracket(painter, m_ranks[static_cast<std::size_t>(rank)], tiles);
+        }
+        paintLink(painter, rank);
         paintTile(painter, m_ranks[static_cast<std::size_t>(rank)], tile);
     }
+}
+
+/// What it is called, its layers, and the bar of its axis.
+void RankTiles::paintStage(QPainter& painter, int stage) const {
+    const Tone tone = m_theme.tone(MeshAxis::Pipeline);
+    const QRect first = tileRect(stage * ranksOfStage());
+    const QRect last = tileRect((stage + 1) * ranksOfStage() - 1);
+    const int bar = gutter() - m_theme.px(space::kM);
+    painter.fillRect(QRect(bar, first.top(), 3, last.bottom() - first.top() + 1), tone.solid);
+    QRect line(0, first.top() + m_theme.px(space::kS), bar - m_theme.px(space::kS), m_theme.px(20));
+    painter.setFont(m_theme.font(TypeStyle::Strong));
+    painter.setPen(tone.text);
+    painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter, stageTitle(stage));
+    line.translate(0, m_theme.px(20));
+    painter.setFont(m_theme.font(TypeStyle::Small));
+    painter.setPen(m_theme.color(Color::Text2));
+    painter.drawText(line, Qt::AlignRight | Qt::AlignVCenter,
+                     painter.fontMetrics().elidedText(m_layers[static_cast<std::size_t>(stage)],
+                                                      Qt::ElideMiddle, line.width()));
+}
+
+/// To the next part of the same layers, where it lies beside it.
+void RankTiles::paintLink(QPainter& painter, int rank) const {
+    const plan::Coordinate place = m_mesh.coordinateOf(rank);
+    if (place.tensor + 1 >= m_mesh.tensor)
+        return;
+    const QRect tile = tileRect(rank), next = tileRect(rank + 1);
+    if (next.top() != tile.top())
+        return;
+    painter.setPen(QPen(m_theme.tone(MeshAxis::Tensor).solid, 2, Qt::SolidLine, Qt::FlatCap));
+    for (const int y : {tile.center().y() - 3, tile.center().y() + 4})
+        painter.drawLine(tile.right() + 1, y, next.left(), y);
 }
 
 void RankTiles::paintBracket(QPainter& painter, const plan::RankPlan& rank,
                              const QRect& tile) const {
     const Tone tone = m_theme.tone(MeshAxis::Data);
     const qreal y = tile.top() - m_theme.px(14) + 0.5;
-    const QString text = tr("Copy %1, %2").arg(formatCount(rank.rank), rowsText(rank.rows));
+    const QString text = tr("Copy %1, %2").arg(formatCount(rank.place.data), rowsText(rank.rows));
     QFont font = m_theme.font(TypeStyle::Caption);
     font.setWeight(QFont::DemiBold);
     const QFontMetrics metrics(font);
@@ -131,7 +231,8 @@ void RankTiles::paintBracket(QPainter& painter, const plan::RankPlan& rank,
 
 void RankTiles::paintTile(QPainter& painter, const plan::RankPlan& rank, const QRect& tile) const {
     painter.setPen(QPen(m_theme.color(Color::BorderStrong), 1));
-    painter.setBrush(m_theme.color(Color::Surface));
+    painter.setBrush(m_mesh.pipeline > 1 ? m_theme.stage(rank.place.pipeline)
+                                         : m_theme.color(Color::Surface));
     painter.drawRoundedRect(QRectF(tile).adjusted(0.5, 0.5, -0.5, -0.5), radius::kTile,
                             radius::kTile);
     const int side = m_theme.px(space::kM);
@@ -140,7 +241,7 @@ void RankTiles::paintTile(QPainter& painter, const plan::RankPlan& rank, const Q
     painter.setFont(m_theme.font(TypeStyle::Strong));
     painter.setPen(m_theme.color(Color::Text));
     painter.drawText(line, Qt::AlignVCenter, tr("Rank %1").arg(formatCount(rank.rank)));
-    const std::vector<MeshTag> tags = {{MeshAxis::Data, rank.rank}};
+    const std::vector<MeshTag> tags = tagsOf(rank);
     drawMeshTags(painter, m_theme,
                  line.adjusted(line.width() - meshTagsWidth(m_theme, tags), 0, 0, 0), tags);
     line.translate(0, m_theme.px(24));
@@ -165,6 +266,18 @@ void RankTiles::paintTile(QPainter& painter, const plan::RankPlan& rank, const Q
                      painter.fontMetrics().elidedText(place, Qt::ElideRight, line.width()));
 }
 
+/// Of the axes that the mesh has.
+std::vector<MeshTag> RankTiles::tagsOf(const plan::RankPlan& rank) const {
+    std::vector<MeshTag> tags;
+    if (m_mesh.data > 1 || m_mesh.worldSize() == 1)
+        tags.push_back({MeshAxis::Data, rank.place.data});
+    if (m_mesh.pipeline > 1)
+        tags.push_back({MeshAxis::Pipeline, rank.place.pipeline});
+    if (m_mesh.tensor > 1)
+        tags.push_back({MeshAxis::Tensor, rank.place.tensor});
+    return tags;
+}
+
 bool RankTiles::event(QEvent* event) {
     if (event->type() != QEvent::ToolTip)
         return QWidget::event(event);
@@ -173,7 +286,7 @@ bool RankTiles::event(QEvent* event) {
         if (!tileRect(i).contains(help->pos()))
             continue;
         const plan::RankPlan& rank = m_ranks[static_cast<std::size_t>(i)];
-        QStringList lines{describe(rank)};
+        QStringList lines{describe(i)};
         for (const MemoryPart& part : memoryParts(rank.memory))
             lines << memoryClassWord(part.kind) + u' ' +
                          formatBytes(static_cast<double>(part.bytes));

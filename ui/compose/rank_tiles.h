@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The ranks of a plan as tiles: device, place in the mesh, planned memory, its share of the batch.
-// One widget for the whole board.
+// Stages of a pipeline lie below each other, copies of the model side by side under brackets, the
+// parts of a layer are joined by a double line. One widget for the whole board.
 #pragma once
 
 #include "engine/plan/plan.h"
+#include "ui/widgets/mesh_tag.h"
 
 #include <QWidget>
 
@@ -19,9 +21,10 @@ public:
     explicit RankTiles(const Theme& theme, QWidget* parent = nullptr);
 
     /// `threads` of each rank; 0: not known. `memoryHere`: of the machine, 0: not known.
-    void setPlan(const std::vector<plan::RankPlan>& ranks, int threads, double memoryHere);
+    void setPlan(const plan::Plan& plan, int threads, double memoryHere);
     int count() const { return static_cast<int>(m_ranks.size()); }
     QRect tileRect(int rank) const;
+    QString describe(int rank) const;
 
     bool hasHeightForWidth() const override { return true; }
     int heightForWidth(int width) const override;
@@ -33,13 +36,24 @@ protected:
     bool event(QEvent* event) override;
 
 private:
+    int ranksOfStage() const { return m_mesh.data * m_mesh.tensor; }
+    int gutter() const;
     int columns(int width) const;
+    int rowsOfStage(int width) const;
+    int stageTop(int stage, int width) const;
+    bool startsBracket(int rank) const;
+    void paintStage(QPainter& painter, int stage) const;
     void paintTile(QPainter& painter, const plan::RankPlan& rank, const QRect& tile) const;
-    void paintBracket(QPainter& painter, const plan::RankPlan& rank, const QRect& tile) const;
-    QString describe(const plan::RankPlan& rank) const;
+    void paintBracket(QPainter& painter, const plan::RankPlan& rank, const QRect& tiles) const;
+    void paintLink(QPainter& painter, int rank) const;
+    QString stageTitle(int stage) const;
+    std::vector<MeshTag> tagsOf(const plan::RankPlan& rank) const;
 
     const Theme& m_theme;
+    plan::Mesh m_mesh;
     std::vector<plan::RankPlan> m_ranks;
+    std::vector<QString> m_layers; ///< by pipeline rank
+    int m_stagesOfRank = 1;
     int m_threads = 0;
     double m_memoryHere = 0;
     std::size_t m_largest = 0;
