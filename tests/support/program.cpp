@@ -46,7 +46,9 @@ QByteArray contentOf(const QString& path) {
     return file.open(QIODevice::ReadOnly) ? file.readAll() : QByteArray();
 }
 
-Program::Program(Words words, Options options) {
+Program::Program(Words words, Options options) : Program(textsOf(words), options) {}
+
+Program::Program(const QStringList& words, Options options) {
     QProcessEnvironment environment = QProcessEnvironment::systemEnvironment();
     environment.remove(QStringLiteral("NO_COLOR"));
     if (options.noColour)
@@ -67,12 +69,12 @@ Program::Program(Words words, Options options) {
                 ::close(slave);
             });
         }
-        m_process.start(builtProgram(QStringLiteral("bin/trainyard")), textsOf(words));
+        m_process.start(builtProgram(QStringLiteral("bin/trainyard")), words);
         ::close(slave);
         return;
     }
     m_process.setProcessChannelMode(QProcess::MergedChannels);
-    m_process.start(builtProgram(QStringLiteral("bin/trainyard")), textsOf(words));
+    m_process.start(builtProgram(QStringLiteral("bin/trainyard")), words);
 }
 
 Program::~Program() {

@@ -43,6 +43,8 @@ public:
     };
     explicit Program(Words words) : Program(words, Options()) {}
     Program(Words words, Options options);
+    explicit Program(const QStringList& words) : Program(words, Options()) {}
+    Program(const QStringList& words, Options options);
     ~Program();
     Program(const Program&) = delete;
     Program& operator=(const Program&) = delete;
