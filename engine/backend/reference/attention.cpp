@@ -11,19 +11,38 @@
 #include "engine/backend/reference/kernels.h"
 
 #include "engine/backend/kernel_request.h"
-#include "engine/backend/reference/matrix.h"
+#include "engine/backend/reference/product.h"
 
+#include <algorithm>
 #include <cmath>
+#include <numeric>
+#include <vector>
 
 namespace trainyard::engine::reference {
 
 namespace {
 
+/// A matrix with memory of its own.
 template <class T>
-using Owned = Eigen::Matrix<T, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-/// Columns of a wider matrix.
+class Owned : public Matrix<T> {
+public:
+    Owned(std::int64_t height, std::int64_t width) : Matrix<T>(nullptr, height, width) {
+        m_elements.resize(static_cast<std::size_t>(height * width));
+        this->data = m_elements.data();
+    }
+    Owned(const Owned&) = delete;
+    Owned& operator=(const Owned&) = delete;
+
+private:
+    std::vector<T> m_elements;
+};
+
+/// target = source, or added to it.
 template <class T>
-using Slice = Eigen::Map<Owned<T>, 0, Eigen::OuterStride<>>;
+void copy(const Matrix<T>& target, const Matrix<T>& source, bool add = false) {
+    for (std::int64_t r = 0; r < source.rows; ++r)
+        write(target.row(r), source.columns, add, [&](std::int64_t i) { return source.row(r)[i]; });
+}
 
 template <class T>
 class Attention : public Kernel {
@@ -33,17 +52,17 @@ public:
           m_positions(request.inputs[0].shape[0]), m_width(request.inputs[0].shape[1]),
           m_scale(1 / std::sqrt(static_cast<T>(m_a.headSize))), m_q(m_positions, m_a.headSize),
           m_k(m_positions, m_a.headSize), m_scores(m_positions, m_positions),
-          m_cosine(m_positions, m_a.headSize / 2), m_sine(m_positions, m_a.headSize / 2) {
+          m_cosine(m_positions, m_a.headSize / 2), m_sine(m_positions, m_a.headSize / 2),
+          m_gradient(request.direction == Direction::Backward ? m_positions : 0, m_width),
+          m_turned(m_positions, m_a.headSize) {
         for (std::int64_t t = 0; t < m_positions && m_a.rotaryBase > 0; ++t)
             for (std::int64_t i = 0; i < m_a.headSize / 2; ++i) {
                 const double exponent =
                     -2.0 * static_cast<double>(i) / static_cast<double>(m_a.headSize);
                 const double angle = static_cast<double>(t) * std::pow(m_a.rotaryBase, exponent);
-                m_cosine(t, i) = static_cast<T>(std::cos(angle));
-                m_sine(t, i) = static_cast<T>(std::sin(angle));
+                m_cosine.row(t)[i] = static_cast<T>(std::cos(angle));
+                m_sine.row(t)[i] = static_cast<T>(std::sin(angle));
             }
-        if (request.direction == Direction::Backward)
-            m_gradient.resize(m_positions, m_width);
     }
 
     void run(const StepContext&) override {
@@ -51,11 +70,11 @@ public:
         if (backward && !wantsInputGradient(m_request))
             return;
         for (std::int64_t row = 0; row < m_request.rows; ++row) {
-            m_gradient.setZero();
+            std::fill_n(m_gradient.data, m_gradient.rows * m_gradient.columns, T{0});
             for (std::int64_t head = 0; head < m_a.heads; ++head) {
                 T* x = dataOf<T>(m_request.inputs[0]) + row * m_positions * m_width;
-                m_q = queries(x, head);
-                m_k = keys(x, head);
+                copy(m_q, queries(x, head));
+                copy(m_k, keys(x, head));
                 turn(m_q, 1);
                 turn(m_k, 1);
                 if (backward)
@@ -69,23 +88,22 @@ public:
     }
 
 private:
-    Slice<T> columns(T* row, std::int64_t head) const {
-        return {row + head * m_a.headSize, m_positions, m_a.headSize,
-                Eigen::OuterStride<>(m_width)};
+    Matrix<T> columns(T* row, std::int64_t head) const {
+        return {row + head * m_a.headSize, m_positions, m_a.headSize, m_width};
     }
     /// Of a query head, in the input or in its gradient.
-    Slice<T> queries(T* x, std::int64_t head) const { return columns(x, head); }
-    Slice<T> keys(T* x, std::int64_t head) const {
+    Matrix<T> queries(T* x, std::int64_t head) const { return columns(x, head); }
+    Matrix<T> keys(T* x, std::int64_t head) const {
         return columns(x, m_a.heads + head / (m_a.heads / m_a.kvHeads));
     }
-    Slice<T> values(T* x, std::int64_t head) const {
+    Matrix<T> values(T* x, std::int64_t head) const {
         return columns(x, m_a.heads + m_a.kvHeads + head / (m_a.heads / m_a.kvHeads));
     }
     /// Of the output or its gradient.
-    Slice<T> results(const Operand& operand, std::int64_t row, std::int64_t head) const {
+    Matrix<T> results(const Operand& operand, std::int64_t row, std::int64_t head) const {
         const std::int64_t width = m_a.heads * m_a.headSize;
         return {dataOf<T>(operand) + row * m_positions * width + head * m_a.headSize, m_positions,
-                m_a.headSize, Eigen::OuterStride<>(width)};
+                m_a.headSize, width};
     }
     Matrix<T> saved(std::int64_t row, std::int64_t head) const {
         const std::int64_t elements = m_positions * m_positions;
@@ -94,53 +112,60 @@ private:
     }
 
     /// By the rotary angle of each position, or back.
-    void turn(Owned<T>& heads, T direction) const {
+    void turn(const Matrix<T>& heads, T direction) const {
         const std::int64_t half = m_a.headSize / 2;
         for (std::int64_t t = 0; t < m_positions && m_a.rotaryBase > 0; ++t)
             for (std::int64_t i = 0; i < half; ++i) {
-                const T a = heads(t, i), b = heads(t, i + half);
-                const T sine = direction * m_sine(t, i);
-                heads(t, i) = a * m_cosine(t, i) - b * sine;
-                heads(t, i + half) = a * sine + b * m_cosine(t, i);
+                T* head = heads.row(t);
+                const T a = head[i], b = head[i + half];
+                const T sine = direction * m_sine.row(t)[i];
+                head[i] = a * m_cosine.row(t)[i] - b * sine;
+                head[i + half] = a * sine + b * m_cosine.row(t)[i];
             }
     }
 
     void attend(std::int64_t row, std::int64_t head, T* x) {
-        m_scores.noalias() = m_q * m_k.transpose();
+        assignProduct(m_scores, m_q, transposed(m_k));
         for (std::int64_t t = 0; t < m_positions; ++t) {
             const std::int64_t seen = m_a.causal ? t + 1 : m_positions;
-            auto scores = m_scores.row(t).head(seen);
-            const T largest = scores.maxCoeff();
-            scores = ((scores.array() - largest) * m_scale).exp();
-            scores /= scores.sum();
-            m_scores.row(t).tail(m_positions - seen).setZero();
+            T* scores = m_scores.row(t);
+            const T largest = *std::max_element(scores, scores + seen);
+            for (std::int64_t i = 0; i < seen; ++i)
+                scores[i] = std::exp((scores[i] - largest) * m_scale);
+            const T sum = std::accumulate(scores, scores + seen, T{0});
+            for (std::int64_t i = 0; i < seen; ++i)
+                scores[i] /= sum;
+            std::fill(scores + seen, scores + m_positions, T{0});
         }
         if (m_request.direction == Direction::Forward)
-            saved(row, head) = m_scores;
-        results(m_request.outputs[0], row, head).noalias() = m_scores * values(x, head);
+            copy(saved(row, head), m_scores);
+        assignProduct(results(m_request.outputs[0], row, head), m_scores, values(x, head));
     }
 
     void addGradients(std::int64_t row, std::int64_t head, T* x) {
-        const Matrix<T> p = saved(row, head);
-        const Slice<T> dy = results(m_request.outputGradients[0], row, head);
-        T* gradient = m_gradient.data();
-        values(gradient, head).noalias() += p.transpose() * dy;
-        m_scores.noalias() = dy * values(x, head).transpose();
+        const Matrix<T> probabilities = saved(row, head);
+        const Matrix<T> dy = results(m_request.outputGradients[0], row, head);
+        T* gradient = m_gradient.data;
+        addProduct(values(gradient, head), transposed(probabilities), dy);
+        assignProduct(m_scores, dy, transposed(values(x, head)));
         for (std::int64_t t = 0; t < m_positions; ++t) {
-            const T sum = p.row(t).dot(m_scores.row(t));
-            m_scores.row(t) = p.row(t).array() * (m_scores.row(t).array() - sum) * m_scale;
+            const T* p = probabilities.row(t);
+            T* scores = m_scores.row(t);
+            const T sum = std::inner_product(p, p + m_positions, scores, T{0});
+            for (std::int64_t i = 0; i < m_positions; ++i)
+                scores[i] = p[i] * (scores[i] - sum) * m_scale;
         }
-        m_turned.noalias() = m_scores * m_k;
+        assignProduct(m_turned, m_scores, m_k);
         turn(m_turned, -1);
-        queries(gradient, head) += m_turned;
-        m_turned.noalias() = m_scores.transpose() * m_q;
+        copy(queries(gradient, head), m_turned, true);
+        assignProduct(m_turned, transposed(m_scores), m_q);
         turn(m_turned, -1);
-        keys(gradient, head) += m_turned;
+        copy(keys(gradient, head), m_turned, true);
     }
 
     void writeGradient(std::int64_t row) {
         const std::int64_t elements = m_positions * m_width;
-        const T* gradient = m_gradient.data();
+        const T* gradient = m_gradient.data;
         write(dataOf<T>(m_request.inputGradients[0]) + row * elements, elements,
               addsToInputGradient(m_request), [&](std::int64_t i) { return gradient[i]; });
     }

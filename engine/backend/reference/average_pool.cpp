@@ -13,19 +13,19 @@ namespace trainyard::engine::reference {
 namespace {
 
 /// A pool, or the pool whose one window is the whole plane.
-Window windowOf(const KernelRequest& request) {
+Window poolWindowOf(const KernelRequest& request) {
     const Shape& in = request.inputs[0].shape;
     if (const auto* pool = std::get_if<graph::PoolAttributes>(&request.attributes))
-        return engine::windowOf(*pool, in, request.outputs[0].shape);
+        return windowOf(*pool, in, request.outputs[0].shape);
     const graph::PoolAttributes whole{.kernelHeight = in.at(1), .kernelWidth = in.at(2)};
-    return engine::windowOf(whole, in, {in[0], 1, 1});
+    return windowOf(whole, in, {in[0], 1, 1});
 }
 
 template <class T>
 class AveragePool : public Kernel {
 public:
     explicit AveragePool(const KernelRequest& request)
-        : m_request(request), m_window(windowOf(request)),
+        : m_request(request), m_window(poolWindowOf(request)),
           m_planes(request.rows * request.inputs[0].shape[0]),
           m_share(T{1} / static_cast<T>(m_window.kernelHeight * m_window.kernelWidth)) {}
 

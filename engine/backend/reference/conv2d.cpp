@@ -9,8 +9,11 @@
 #include "engine/backend/reference/kernels.h"
 
 #include "engine/backend/kernel_request.h"
-#include "engine/backend/reference/matrix.h"
+#include "engine/backend/reference/product.h"
 #include "engine/backend/window.h"
+
+#include <algorithm>
+#include <numeric>
 
 namespace trainyard::engine::reference {
 
@@ -64,20 +67,20 @@ struct Sizes {
 /// What belongs to one group in weights {K, C / groups * kh * kw}, columns and y or dy.
 template <class T>
 auto weightsOf(const Sizes& s, T* weight, std::int64_t group) {
-    return MatrixOver<T>(weight + group * s.groupChannels * s.columnRows, s.groupChannels,
-                         s.columnRows);
+    return Matrix<T>(weight + group * s.groupChannels * s.columnRows, s.groupChannels,
+                     s.columnRows);
 }
 
 template <class T>
 auto columnsOf(const Sizes& s, T* columns, std::int64_t group) {
     const std::int64_t positions = s.window.outPlane();
-    return MatrixOver<T>(columns + group * s.columnRows * positions, s.columnRows, positions);
+    return Matrix<T>(columns + group * s.columnRows * positions, s.columnRows, positions);
 }
 
 template <class T>
 auto channelsOf(const Sizes& s, T* y, std::int64_t group) {
     const std::int64_t positions = s.window.outPlane();
-    return MatrixOver<T>(y + group * s.groupChannels * positions, s.groupChannels, positions);
+    return Matrix<T>(y + group * s.groupChannels * positions, s.groupChannels, positions);
 }
 
 template <class T>
@@ -104,15 +107,20 @@ public:
                         columns);
             T* y = dataOf<T>(m_request.outputs[0]) + row * m_sizes.outElements;
             for (std::int64_t g = 0; g < m_sizes.groups; ++g)
-                channelsOf(m_sizes, y, g).noalias() =
-                    weightsOf(m_sizes, weight, g) * columnsOf(m_sizes, columns, g);
+                assignProduct(channelsOf(m_sizes, y, g), weightsOf(m_sizes, weight, g),
+                              columnsOf(m_sizes, columns, g));
             if (m_request.parameters.size() > 1)
-                Matrix<T>(y, m_sizes.outChannels, m_sizes.window.outPlane()).colwise() +=
-                    ColumnVector<T>(dataOf<T>(m_request.parameters[1]), m_sizes.outChannels);
+                addBias(y, dataOf<T>(m_request.parameters[1]));
         }
     }
 
 private:
+    void addBias(T* y, const T* bias) const {
+        const std::int64_t positions = m_sizes.window.outPlane();
+        for (std::int64_t k = 0; k < m_sizes.outChannels; ++k)
+            write(y + k * positions, positions, true, [&](std::int64_t) { return bias[k]; });
+    }
+
     KernelRequest m_request;
     Sizes m_sizes;
     Workspace& m_workspace;
@@ -146,20 +154,21 @@ private:
             fillColumns(m_sizes, dataOf<T>(m_request.inputs[0]) + row * m_sizes.inElements,
                         columns);
             for (std::int64_t g = 0; g < m_sizes.groups; ++g)
-                weightsOf(m_sizes, m_gradients.weight, g).noalias() +=
-                    channelsOf(m_sizes, dy, g) * columnsOf(m_sizes, columns, g).transpose();
+                addProduct(weightsOf(m_sizes, m_gradients.weight, g), channelsOf(m_sizes, dy, g),
+                           transposed(columnsOf(m_sizes, columns, g)));
         }
-        if (m_gradients.bias)
-            ColumnVector<T>(m_gradients.bias, m_sizes.outChannels) +=
-                ConstMatrix<T>(dy, m_sizes.outChannels, m_sizes.window.outPlane()).rowwise().sum();
+        const std::int64_t positions = m_sizes.window.outPlane();
+        for (std::int64_t k = 0; k < m_sizes.outChannels && m_gradients.bias; ++k)
+            m_gradients.bias[k] +=
+                std::accumulate(dy + k * positions, dy + (k + 1) * positions, T{0});
     }
 
     void writeInputGradient(std::int64_t row, const T* dy) {
         T* columns = reinterpret_cast<T*>(m_workspace.data());
         const T* weight = dataOf<T>(m_request.parameters[0]);
         for (std::int64_t g = 0; g < m_sizes.groups; ++g)
-            columnsOf(m_sizes, columns, g).noalias() =
-                weightsOf(m_sizes, weight, g).transpose() * channelsOf(m_sizes, dy, g);
+            assignProduct(columnsOf(m_sizes, columns, g), transposed(weightsOf(m_sizes, weight, g)),
+                          channelsOf(m_sizes, dy, g));
         T* dx = dataOf<T>(m_request.inputGradients[0]) + row * m_sizes.inElements;
         startGradient(dx, m_sizes.inElements, addsToInputGradient(m_request));
         forEachInsideElement(

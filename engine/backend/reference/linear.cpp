@@ -6,7 +6,7 @@
 #include "engine/backend/reference/kernels.h"
 
 #include "engine/backend/kernel_request.h"
-#include "engine/backend/reference/matrix.h"
+#include "engine/backend/reference/product.h"
 
 #include <algorithm>
 
@@ -45,12 +45,15 @@ public:
     void run(const StepContext&) override {
         const auto [in, out, hasBias] = m_attributes;
         const std::int64_t rows = featureRows(m_request);
-        const ConstMatrix<T> x(dataOf<T>(m_request.inputs[0]), rows, in);
-        const ConstMatrix<T> weight(dataOf<T>(m_request.parameters[0]), out, in);
-        Matrix<T> y(dataOf<T>(m_request.outputs[0]), rows, out);
-        y.noalias() = x * weight.transpose();
-        if (hasBias)
-            y.rowwise() += RowVector<T>(dataOf<T>(m_request.parameters[1]), out);
+        const Matrix<T> x(dataOf<T>(m_request.inputs[0]), rows, in);
+        const Matrix<T> weight(dataOf<T>(m_request.parameters[0]), out, in);
+        const Matrix<T> y(dataOf<T>(m_request.outputs[0]), rows, out);
+        assignProduct(y, x, transposed(weight));
+        if (!hasBias)
+            return;
+        const T* bias = dataOf<T>(m_request.parameters[1]);
+        for (std::int64_t row = 0; row < rows; ++row)
+            write(y.row(row), out, true, [&](std::int64_t i) { return bias[i]; });
     }
 
 private:
@@ -68,23 +71,23 @@ public:
     void run(const StepContext&) override {
         const auto [in, out, hasBias] = m_attributes;
         const std::int64_t rows = featureRows(m_request);
-        const ConstMatrix<T> dy(dataOf<T>(m_request.outputGradients[0]), rows, out);
+        const Matrix<T> dy(dataOf<T>(m_request.outputGradients[0]), rows, out);
         startGradient(m_gradients.weight, out * in, addsToParameterGradient(m_request, 0));
         startGradient(m_gradients.bias, out, addsToParameterGradient(m_request, 1));
         if (rows == 0)
             return;
         if (m_gradients.weight) {
-            const ConstMatrix<T> x(dataOf<T>(m_request.inputs[0]), rows, in);
-            Matrix<T>(m_gradients.weight, out, in).noalias() += dy.transpose() * x;
+            const Matrix<T> x(dataOf<T>(m_request.inputs[0]), rows, in);
+            addProduct(Matrix<T>(m_gradients.weight, out, in), transposed(dy), x);
         }
-        if (m_gradients.bias)
-            RowVector<T>(m_gradients.bias, out) += dy.colwise().sum();
+        for (std::int64_t row = 0; row < rows && m_gradients.bias; ++row)
+            write(m_gradients.bias, out, true, [&](std::int64_t i) { return dy.row(row)[i]; });
         if (!wantsInputGradient(m_request))
             return;
         T* inputGradient = dataOf<T>(m_request.inputGradients[0]);
         startGradient(inputGradient, rows * in, addsToInputGradient(m_request));
-        const ConstMatrix<T> weight(dataOf<T>(m_request.parameters[0]), out, in);
-        Matrix<T>(inputGradient, rows, in).noalias() += dy * weight;
+        const Matrix<T> weight(dataOf<T>(m_request.parameters[0]), out, in);
+        addProduct(Matrix<T>(inputGradient, rows, in), dy, weight);
     }
 
 private:
