@@ -134,7 +134,8 @@ no_include "app/ uses Qt Core only" \
     '^app/'
 no_include "only app/store speaks SQL" '(sqlite3|app/store/sqlite)' "$product" '^app/store/'
 no_include "only app/hosts speaks SSH" 'libssh/' "$product" '^app/hosts/'
-no_include "JSON stays out of headers" 'nlohmann/' "$product.*\.h$" '^engine/(spec/json_reader\.h$|agent/)'
+no_include "JSON stays out of headers" 'nlohmann/' "$product.*\.h$" '^engine/(spec/json_reader\.h$|agent/)' \
+    'nlohmann/json_fwd\.hpp'
 no_include "ui/ leaves JSON to the layers below" 'nlohmann/' '^ui/'
 no_include "only backend/cpu uses oneDNN" '(oneapi/)?dnnl|oneapi/' "$product" '^engine/backend/cpu/'
 no_include "only backend/reference uses Eigen" 'Eigen/' "$product" '^engine/backend/reference/'

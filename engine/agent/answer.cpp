@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/agent/answer.h"
 
+#include "engine/base/json.h"
+
 #include <unistd.h>
 
 namespace trainyard::engine {
 
 void print(const Answer& answer) {
-    const std::string line = answer.dump(-1, ' ', false, Answer::error_handler_t::replace) + "\n";
+    const std::string line = jsonText(answer) + "\n";
     (void)writeAll(STDOUT_FILENO, line);
 }
 

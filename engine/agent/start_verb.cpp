@@ -8,6 +8,7 @@
 #include "engine/agent/journal.h"
 #include "engine/agent/sweep.h"
 #include "engine/agent/verbs.h"
+#include "engine/base/json.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -27,7 +28,7 @@ constexpr std::string_view kFormatPrefix = "trainyard.experiment/";
 constexpr int kReadyTimeoutMs = 60'000;
 
 Result<void> checkExperiment(const std::string& text) {
-    const Answer json = Answer::parse(text, nullptr, false);
+    const Answer json = jsonOrDiscarded(text);
     if (json.is_discarded() || !json.is_object())
         return Error(Message("The experiment on the standard input is not a JSON object."), {},
                      Message("Send the experiment file as it was saved."));

@@ -6,6 +6,7 @@
 #include "engine/agent/answer.h"
 #include "engine/agent/journal.h"
 #include "engine/agent/verbs.h"
+#include "engine/base/json.h"
 
 #include <poll.h>
 
@@ -29,7 +30,7 @@ Answer stop(const AgentRoot& root, const RunFolder& folder, double graceSeconds)
         const std::optional<std::string> reply =
             askToStop(folder, graceSeconds, graceSeconds + kEndSeconds);
         if (reply) {
-            Answer answer = Answer::parse(*reply, nullptr, false);
+            Answer answer = jsonOrDiscarded(*reply);
             if (answer.is_object()) {
                 answer["seconds"] = static_cast<double>(monotonicNs() - beganNs) * 1e-9;
                 return answer;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/checkpoint/safetensors_header.h"
 
+#include "engine/base/json.h"
 #include "engine/base/number_text.h"
 
 #include <nlohmann/json.hpp>
@@ -251,7 +252,7 @@ std::string safetensorsHeader(const std::vector<TensorToSave>& tensors,
                              {"data_offsets", {next, next + bytes}}};
         next += bytes;
     }
-    std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string text = jsonText(json);
     text.resize((text.size() + 7) / 8 * 8, ' ');
     std::string header;
     for (std::uint64_t i = 0; i < kLengthBytes; ++i)

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/data/tokenizer.h"
 
+#include "engine/base/json.h"
 #include "engine/base/number_text.h"
 #include "engine/data/text_encoding.h"
 
@@ -239,14 +240,14 @@ std::string Tokenizer::toJson() const {
         for (const auto& [first, second] : m_merges)
             json["merges"].push_back({first, second});
     }
-    return json.dump();
+    return jsonText(json);
 }
 
 Result<Tokenizer> Tokenizer::fromJson(std::string_view text) {
-    const auto json = nlohmann::json::parse(text, nullptr, false);
-    if (!json.is_object() || json.value("format", nlohmann::json()) != kTokenizerFormat)
+    const auto json = jsonOrDiscarded(text);
+    if (!json.is_object() || json.value("format", nlohmann::ordered_json()) != kTokenizerFormat)
         return notTokenizer();
-    const auto kind = json.value("kind", nlohmann::json());
+    const auto kind = json.value("kind", nlohmann::ordered_json());
     if (kind == "bytes")
         return bytes();
     if (kind == "characters" && json.contains("characters") && json["characters"].is_string()) {
@@ -268,7 +269,7 @@ Result<Tokenizer> Tokenizer::fromJson(std::string_view text) {
     std::size_t bytesOfAll = 0;
     for (const auto& pair : json["merges"]) {
         const auto limit = kByteTokens + static_cast<std::int64_t>(merges.size());
-        const auto isToken = [limit](const nlohmann::json& item) {
+        const auto isToken = [limit](const nlohmann::ordered_json& item) {
             return item.is_number_integer() && item.get<std::int64_t>() >= 0 &&
                    item.get<std::int64_t>() < limit;
         };

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/plan/plan.h"
 
+#include "engine/base/json.h"
+
 #include <nlohmann/json.hpp>
 
 #include <array>
@@ -76,7 +78,7 @@ std::string toJson(const Plan& plan) {
                        {"forward_flops_per_sample", plan.graph.forwardFlops()},
                        {"bucket_bytes", std::move(buckets)},
                        {"ranks", std::move(ranks)}};
-    return json.dump(2) + "\n";
+    return jsonText(json, 2) + "\n";
 }
 
 } // namespace trainyard::plan

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/runtime/data_preview.h"
 
+#include "engine/base/json.h"
 #include "engine/data/tokenizer.h"
 #include "engine/spec/catalogue.h"
 
@@ -151,7 +152,7 @@ Json previewOf(const Dataset& dataset, const spec::DataSpec& data) {
 } // namespace
 
 std::string previewAsJson(const Dataset& dataset, const spec::DataSpec& data) {
-    return previewOf(dataset, data).dump(-1, ' ', false, Json::error_handler_t::replace);
+    return jsonText(previewOf(dataset, data));
 }
 
 } // namespace trainyard::engine

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/runtime/inspect.h"
 
+#include "engine/base/json.h"
 #include "engine/data/dataset.h"
 #include "engine/runtime/data_preview.h"
 #include "engine/runtime/machine.h"
@@ -43,7 +44,7 @@ Json toJson(const DatasetInfo& info) {
 /// A picture of a large folder may turn out to be damaged only now.
 Json lookInto(const Dataset& dataset, const spec::DataSpec& data, Problems& problems) {
     try {
-        return Json::parse(previewAsJson(dataset, data));
+        return parsedJson(previewAsJson(dataset, data));
     } catch (const std::runtime_error& error) {
         problems.push_back({{"%1", {error.what()}}, "data.train"});
         return nullptr;
@@ -77,13 +78,13 @@ std::string inspectExperiment(std::string_view experimentJson) {
     }
     const plan::MachineFacts machine = machineFacts(experiment.precision);
     const Json json = {{"format", "trainyard.inspect/1"},
-                       {"problems", Json::parse(problemsAsJson(problems))},
+                       {"problems", parsedJson(problemsAsJson(problems))},
                        {"data", std::move(data)},
                        {"machine",
                         {{"cores", std::max(1u, std::thread::hardware_concurrency())},
                          {"blocked_pictures", machine.blockedPictures},
                          {"bf16", machine.bf16.value_or(false)}}}};
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return jsonText(json);
 }
 
 } // namespace trainyard::engine

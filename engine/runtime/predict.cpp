@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/runtime/predict.h"
 
+#include "engine/base/json.h"
 #include "engine/base/number_text.h"
 #include "engine/runtime/predict_input.h"
 #include "engine/runtime/predict_text.h"
@@ -40,7 +41,7 @@ using Say = std::function<void(const std::string& line)>;
 
 Result<Request> requestFrom(std::string_view text) {
     try {
-        const Json json = Json::parse(text);
+        const Json json = parsedJson(text);
         Request request;
         json.at("weights").get_to(request.weights);
         request.input.words = json.value("inputs", std::vector<std::string>());
@@ -237,7 +238,7 @@ private:
 };
 
 std::string lineOf(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return jsonText(json);
 }
 
 Result<Json> continuationFor(const SavedWeights& weights, const Request& request, const Say& say) {
@@ -292,7 +293,7 @@ std::string predict(std::string_view requestJson, const Say& say) {
     if (prediction)
         json.update(*prediction);
     else
-        json["problems"] = Json::parse(problemsAsJson({prediction.error()}));
+        json["problems"] = parsedJson(problemsAsJson({prediction.error()}));
     return lineOf(json);
 }
 

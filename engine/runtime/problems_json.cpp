@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/runtime/problems_json.h"
 
+#include "engine/base/json.h"
+
 #include <nlohmann/json.hpp>
 
 namespace trainyard::engine {
@@ -22,7 +24,7 @@ std::string problemsAsJson(const Problems& problems) {
         list.push_back({{"where", problem.where},
                         {"what", messageAsJson(problem.what)},
                         {"cure", messageAsJson(problem.cure)}});
-    return list.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return jsonText(list);
 }
 
 } // namespace trainyard::engine

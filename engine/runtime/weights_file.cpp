@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/runtime/weights_file.h"
 
+#include "engine/base/json.h"
 #include "engine/base/number_text.h"
 #include "engine/data/tokenizer.h"
 #include "engine/spec/experiment_json.h"
@@ -74,7 +75,7 @@ std::string dataAsJson(const DatasetInfo& info) {
                        {"shift", info.shift},
                        {"scale", info.scale},
                        {"columns", columnsAsJson(info.columns)}};
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return jsonText(json);
 }
 
 /// Each input of a table has its scaling.
@@ -102,7 +103,7 @@ std::int64_t countFrom(const Json& json) {
 /// Empty when it is not what dataAsJson() writes.
 std::optional<DatasetInfo> dataFromJson(const std::string& text) {
     try {
-        const Json json = Json::parse(text);
+        const Json json = parsedJson(text);
         DatasetInfo info;
         for (const Json& extent : json.at("shape").get_ref<const Json::array_t&>())
             info.sampleShape.push_back(countFrom(extent));

@@ -4,6 +4,7 @@
 // Reading experiments. Writing is in experiment_writer.cpp, checks of values in validation.cpp.
 #include "engine/spec/experiment_json.h"
 
+#include "engine/base/json.h"
 #include "engine/spec/catalogue.h"
 #include "engine/spec/json_reader.h"
 #include "engine/spec/json_text.h"
@@ -262,7 +263,7 @@ void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) 
         const Json* value = reader.take(key);
         if (value && *value != only)
             reader.problem(
-                key, {"Found %1; this version can only do %2.", {kindOf(*value), only.dump()}});
+                key, {"Found %1; this version can only do %2.", {kindOf(*value), jsonText(only)}});
     }
     reader.finish();
 }

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
+#include "engine/base/json.h"
 #include "engine/spec/catalogue.h"
 #include "engine/spec/experiment_json.h"
 #include "engine/spec/json_reader.h"
@@ -108,7 +109,7 @@ std::string toJson(const Experiment& experiment) {
                          {"recompute", experiment.parallel.recompute},
                          {"transport", experiment.parallel.transport}}},
                        {"devices", experiment.devices}};
-    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return jsonText(json, 2) + "\n";
 }
 
 } // namespace trainyard::spec

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/spec/json_reader.h"
 
+#include "engine/base/json.h"
 #include "engine/spec/catalogue.h"
 
 #include <algorithm>
@@ -22,7 +23,7 @@ std::string kindOf(const Json& value) {
     case Json::value_t::boolean:
         return value.get<bool>() ? "true" : "false";
     default:
-        return "the number " + value.dump();
+        return "the number " + jsonText(value);
     }
 }
 
