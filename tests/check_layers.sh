@@ -65,7 +65,7 @@ check_included_files() {
     while IFS=: read -r file line hit; do
         [[ "$hit" =~ \"([^\"]*)\" ]] || continue
         included="${BASH_REMATCH[1]}"
-        if [[ "$included" =~ ^[a-z0-9_]+\.(moc|inc)$ || -f "$included" ]]; then
+        if [[ "$included" =~ ^([a-z0-9_]+\.(moc|inc)|moc_[a-z0-9_]+\.cpp)$ || -f "$included" ]]; then
             continue
         fi
         found "quoted includes are paths from the root" <<< "$file:$line:$hit"
@@ -162,7 +162,7 @@ no_line "collaborators come by constructor" 'static [A-Za-z_:]+ ?[&*] ?(instance
 no_line "tests are no friends" 'friend (class|struct) .*Te?st' "$product"
 no_line "numbers are read and written by base/number_text.h" \
     '(^|[^a-zA-Z_])(stod|stof|strtod|strtof|atof|setlocale)\(' "$product"
-no_line "sources do not include sources" '#[[:space:]]*include.*\.cpp[">]' .
+no_line "sources do not include sources" '#[[:space:]]*include.*\.cpp[">]' . '' '"moc_[a-z0-9_]+\.cpp"'
 
 found "tests link the product, they do not compile it" < <(
     paths "$cmake" '^tests/' '' | xargs -r grep -HnE '(\.\./|SOURCE_DIR\}/)(engine|app|ui)/[a-z_/]*\.cpp')

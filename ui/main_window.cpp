@@ -315,3 +315,5 @@ void MainWindow::closeEvent(QCloseEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_main_window.cpp"

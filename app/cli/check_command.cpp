@@ -189,3 +189,5 @@ QString planText(const plan::Plan& plan) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_check_command.cpp"

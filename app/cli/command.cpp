@@ -164,3 +164,5 @@ Result<std::unique_ptr<Command>> makeCommand(const QStringList& words, Console& 
 }
 
 } // namespace trainyard::app
+
+#include "moc_command.cpp"

@@ -24,7 +24,7 @@ bool isWide(char32_t c) {
            (c >= 0x20000 && c <= 0x3fffd);
 }
 
-int columnsOf(char32_t c) {
+int widthOf(char32_t c) {
     const QChar::Category category = QChar::category(c);
     if (category == QChar::Mark_NonSpacing || category == QChar::Mark_Enclosing ||
         category == QChar::Other_Format)
@@ -82,7 +82,7 @@ QString visibleText(const QString& text) {
 int columnsOf(const QString& text) {
     int columns = 0;
     for (const char32_t c : text.toStdU32String())
-        columns += columnsOf(c);
+        columns += widthOf(c);
     return columns;
 }
 
@@ -99,7 +99,7 @@ QString fitted(const QString& text, int columns) {
     QString out;
     int used = 1; // the ellipsis
     for (const char32_t c : text.toStdU32String()) {
-        used += columnsOf(c);
+        used += widthOf(c);
         if (used > columns)
             break;
         out += QString::fromUcs4(&c, 1);

@@ -21,18 +21,18 @@ constexpr qsizetype kMostRows = 20;
 
 using Key = QLatin1StringView;
 
-QString value(const QJsonValue& number) {
+QString numberText(const QJsonValue& number) {
     return formatValue(number.toDouble(), 4, QLocale::c());
 }
 
-QString count(qsizetype number) {
+QString countText(qsizetype number) {
     return QString::fromStdString(grouped(number));
 }
 
 QString values(const QJsonArray& numbers) {
     QStringList texts;
     for (const QJsonValue& number : numbers)
-        texts += value(number);
+        texts += numberText(number);
     return texts.join(QStringLiteral(", "));
 }
 
@@ -239,14 +239,17 @@ QString predictionText(const QJsonObject& answer) {
         return oneSampleText(predictions.first().toObject(), names);
     QString text = classes ? classTable(predictions, names) : numberTable(predictions);
     if (predictions.size() > kMostRows)
-        text += u"\n... and " + count(predictions.size() - kMostRows) + u" more; --json has all.";
-    const QString samples = count(predictions.size()) + u" samples";
+        text +=
+            u"\n... and " + countText(predictions.size() - kMostRows) + u" more; --json has all.";
+    const QString samples = countText(predictions.size()) + u" samples";
     if (answer.contains(Key("accuracy")))
-        text += u"\naccuracy " + value(answer[Key("accuracy")]) + u" over " + samples;
+        text += u"\naccuracy " + numberText(answer[Key("accuracy")]) + u" over " + samples;
     if (answer.contains(Key("mean_absolute_error")))
-        text += u"\nmean absolute error " + value(answer[Key("mean_absolute_error")]) + u" over " +
-                samples;
+        text += u"\nmean absolute error " + numberText(answer[Key("mean_absolute_error")]) +
+                u" over " + samples;
     return text;
 }
 
 } // namespace trainyard::app
+
+#include "moc_predict_command.cpp"

@@ -15,7 +15,7 @@ constexpr int kShortestBar = 8;
 constexpr int kLongestBar = 40;
 constexpr int kLossDigits = 4;
 
-QString count(std::int64_t done, std::int64_t all) {
+QString outOf(std::int64_t done, std::int64_t all) {
     return all > 0 ? QString::number(done) + u'/' + QString::number(all) : QString::number(done);
 }
 
@@ -90,10 +90,10 @@ Line progressLine(const RunProgress& progress, int columns) {
         known ? static_cast<double>(progress.step) / static_cast<double>(progress.steps) : 0;
     std::vector<Part> parts = partsBehindBar(progress);
     const QString epoch = progress.epochs > 0
-                              ? u"epoch " + count(progress.currentEpoch(), progress.epochs)
+                              ? u"epoch " + outOf(progress.currentEpoch(), progress.epochs)
                               : QStringLiteral("starting");
     if (known)
-        parts.insert(parts.begin(), {5, u"step " + count(progress.step, progress.steps)});
+        parts.insert(parts.begin(), {5, u"step " + outOf(progress.step, progress.steps)});
     const QString percent = known ? formatPercent(fraction, 0, QLocale::c()) : QString();
 
     const int fixed = columnsOf(epoch) + 2 + columnsOf(percent);
@@ -110,8 +110,8 @@ Line progressLine(const RunProgress& progress, int columns) {
 }
 
 QString epochLine(const RunProgress& progress) {
-    QStringList parts{u"epoch " + count(progress.currentEpoch(), progress.epochs),
-                      u"step " + count(progress.step, progress.steps)};
+    QStringList parts{u"epoch " + outOf(progress.currentEpoch(), progress.epochs),
+                      u"step " + outOf(progress.step, progress.steps)};
     const auto add = [&](QLatin1StringView name, const std::optional<double>& value) {
         if (value)
             parts += name + u' ' + formatValue(*value, kLossDigits, QLocale::c());

@@ -30,7 +30,7 @@ constexpr int kLongestName = 40;
 constexpr int kLogLines = 10;
 constexpr int kClassesShown = 20;
 
-QString value(std::optional<double> number) {
+QString valueText(std::optional<double> number) {
     return formatValue(number, 4, QLocale::c());
 }
 
@@ -64,8 +64,8 @@ Result<QString> metricsText(StoreReader& reader, RunId run) {
                  {QStringLiteral("points"), Qt::AlignRight}});
     for (const SeriesInfo& info : *series) {
         const std::optional<BestValue> best = bestOf(info.metric, info.summary);
-        table.addRow({info.metric, value(info.summary.last),
-                      best ? value(best->value) : unknownText(),
+        table.addRow({info.metric, valueText(info.summary.last),
+                      best ? valueText(best->value) : unknownText(),
                       best ? QString::number(best->step) : unknownText(),
                       QString::number(info.summary.count)});
     }
@@ -158,8 +158,8 @@ QString runTable(const std::vector<RunRecord>& runs, const RunFigures& figures) 
     for (const RunRecord& run : runs) {
         table.addRow({numberOf(run), run.name, nameOf(run.status), formatDateTime(run.createdUtcUs),
                       formatDuration(run.seconds, QLocale::c()), QString::number(run.worldSize),
-                      stepsText(run), value(figures.last(run.id, spec::metric::kTrainLoss)),
-                      value(figures.last(run.id, spec::metric::kValidationLoss)),
+                      stepsText(run), valueText(figures.last(run.id, spec::metric::kTrainLoss)),
+                      valueText(figures.last(run.id, spec::metric::kValidationLoss)),
                       bestText(run, figures)});
     }
     return table.text();

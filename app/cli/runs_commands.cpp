@@ -326,3 +326,5 @@ void RunsDeleteCommand::remove(const RunRecord& run) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_runs_commands.cpp"

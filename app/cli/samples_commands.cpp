@@ -71,3 +71,5 @@ void SamplesWriteCommand::start() {
 }
 
 } // namespace trainyard::app
+
+#include "moc_samples_commands.cpp"

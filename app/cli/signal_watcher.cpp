@@ -47,3 +47,5 @@ void SignalWatcher::readSignals() {
 }
 
 } // namespace trainyard::app
+
+#include "moc_signal_watcher.cpp"

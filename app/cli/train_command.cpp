@@ -243,3 +243,5 @@ QByteArray TrainCommand::resultAsJson(const RunOutcome& outcome) const {
 }
 
 } // namespace trainyard::app
+
+#include "moc_train_command.cpp"

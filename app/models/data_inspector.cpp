@@ -132,3 +132,5 @@ QByteArray questionText(const DataQuestion& question) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_data_inspector.cpp"

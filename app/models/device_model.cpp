@@ -117,3 +117,5 @@ QVariant DeviceModel::headerData(int section, Qt::Orientation orientation, int r
 }
 
 } // namespace trainyard::app
+
+#include "moc_device_model.cpp"

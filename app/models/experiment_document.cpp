@@ -279,3 +279,5 @@ void ExperimentDocument::setMachine(const plan::MachineFacts& machine) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_experiment_document.cpp"

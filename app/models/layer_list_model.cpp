@@ -441,3 +441,5 @@ void LayerListModel::renameLayer(int row, const QString& id) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_layer_list_model.cpp"

@@ -137,3 +137,5 @@ void PredictionJob::setState(State state) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_prediction.cpp"

@@ -74,3 +74,5 @@ void ProblemListModel::applyCure(int row, int cure) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_problem_list_model.cpp"

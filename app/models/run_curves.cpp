@@ -123,3 +123,5 @@ bool RunCurves::readLog() {
 }
 
 } // namespace trainyard::app
+
+#include "moc_run_curves.cpp"

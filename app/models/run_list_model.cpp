@@ -376,3 +376,5 @@ QString statusText(RunStatus status) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_run_list_model.cpp"

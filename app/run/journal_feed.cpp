@@ -93,3 +93,5 @@ void JournalFeed::checkFlush() {
 }
 
 } // namespace trainyard::app
+
+#include "moc_journal_feed.cpp"

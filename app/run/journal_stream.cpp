@@ -276,3 +276,5 @@ void JournalStream::end(JournalEnd reason, Error why) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_journal_stream.cpp"

@@ -285,3 +285,5 @@ void RunController::sendStop() {
 }
 
 } // namespace trainyard::app
+
+#include "moc_run_controller.cpp"

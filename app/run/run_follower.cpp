@@ -118,3 +118,5 @@ void RunFollower::onCaughtUp(RunController* controller) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_run_follower.cpp"

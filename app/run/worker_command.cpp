@@ -145,3 +145,5 @@ void WorkerCommand::finish(Result<WorkerReply> reply) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_worker_command.cpp"

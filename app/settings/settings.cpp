@@ -75,3 +75,5 @@ void Settings::write(const char* key, const QVariant& value) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_settings.cpp"

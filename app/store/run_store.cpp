@@ -357,3 +357,5 @@ void RunStore::watch(std::chrono::milliseconds interval) {
 }
 
 } // namespace trainyard::app
+
+#include "moc_run_store.cpp"

@@ -111,3 +111,5 @@ ControllerRecord::ControllerRecord(app::RunController& controller) {
 }
 
 } // namespace trainyard::test
+
+#include "moc_run_support.cpp"

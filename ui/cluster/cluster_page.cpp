@@ -170,3 +170,5 @@ void ClusterPage::refresh() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_cluster_page.cpp"

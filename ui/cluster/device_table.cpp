@@ -16,7 +16,7 @@ using app::DeviceModel;
 
 namespace {
 
-constexpr int kRowHeight = 44;
+constexpr int kDeviceRowHeight = 44;
 
 /// Old facts are dimmed: what they say may no longer hold.
 class DeviceDelegate : public QStyledItemDelegate {
@@ -85,7 +85,7 @@ DeviceTable::DeviceTable(const Theme& theme, DeviceModel& devices, QWidget* pare
     setModel(&devices);
     setItemDelegate(new DeviceDelegate(theme, devices, this));
     setAccessibleName(tr("Devices"));
-    styleTable(theme, this, kRowHeight);
+    styleTable(theme, this, kDeviceRowHeight);
     setSelectionMode(NoSelection);
     horizontalHeader()->setStretchLastSection(false);
     horizontalHeader()->setSectionResizeMode(DeviceModel::NameColumn, QHeaderView::Stretch);
@@ -96,3 +96,5 @@ DeviceTable::DeviceTable(const Theme& theme, DeviceModel& devices, QWidget* pare
 }
 
 } // namespace trainyard::ui
+
+#include "moc_device_table.cpp"

@@ -39,12 +39,6 @@ QString coresText(const app::MachineProbe& probe) {
     return formatCount(probe.cores);
 }
 
-TextLabel* heading(const Theme& theme, const QString& text) {
-    auto* label = new TextLabel(theme, TypeStyle::Strong, Color::Text2);
-    label->setText(text);
-    return label;
-}
-
 } // namespace
 
 HostDetails::HostDetails(const Theme& theme, app::DeviceModel& devices, const QString& workerPath,
@@ -92,7 +86,7 @@ void HostDetails::addRuns(QVBoxLayout* column) {
     column->addSpacing(m_theme.px(space::kS));
     column->addWidget(new Separator(m_theme, Qt::Horizontal, this));
     column->addSpacing(m_theme.px(space::kXs));
-    column->addWidget(heading(m_theme, tr("Active runs")));
+    column->addWidget(makeHeading(m_theme, tr("Active runs")));
     m_runs = makeParagraph(m_theme, TypeStyle::Body, QStringLiteral("text2"), {}, this);
     column->addWidget(m_runs);
 }
@@ -103,7 +97,7 @@ void HostDetails::addError(QVBoxLayout* column) {
     part->setContentsMargins(0, m_theme.px(space::kS), 0, 0);
     part->setSpacing(m_theme.px(space::kS));
     part->addWidget(new Separator(m_theme, Qt::Horizontal, m_errorPart));
-    part->addWidget(heading(m_theme, tr("Last error")));
+    part->addWidget(makeHeading(m_theme, tr("Last error")));
     m_error = makeParagraph(m_theme, TypeStyle::Body, QStringLiteral("failed"), {}, m_errorPart);
     m_error->setTextInteractionFlags(Qt::TextSelectableByMouse | Qt::TextSelectableByKeyboard);
     part->addWidget(m_error);
@@ -174,3 +168,5 @@ QString HostDetails::lastError() const {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_host_details.cpp"

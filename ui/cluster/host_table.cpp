@@ -19,7 +19,7 @@ namespace {
 
 constexpr int kStateRole = Qt::UserRole + 1;
 constexpr int kIconRole = Qt::UserRole + 2;
-constexpr int kRowHeight = 32;
+constexpr int kHostRowHeight = 32;
 
 struct HostState {
     ui::State state;
@@ -137,7 +137,7 @@ HostTable::HostTable(const Theme& theme, app::DeviceModel& devices, QWidget* par
     setModel(m_rows);
     setItemDelegate(new HostDelegate(theme, this));
     setAccessibleName(tr("Hosts"));
-    styleTable(theme, this, kRowHeight);
+    styleTable(theme, this, kHostRowHeight);
     setSizePolicy(QSizePolicy::Expanding, QSizePolicy::Fixed);
     const int widths[] = {176, 116, 76, 280, 188};
     for (int column = 0; column < Now; ++column)
@@ -174,7 +174,9 @@ QString HostTable::cell(int row, Column column) const {
 
 QSize HostTable::sizeHint() const {
     return {m_theme.px(400),
-            m_theme.px(height::kRow) + m_rows->rowCount() * m_theme.px(kRowHeight)};
+            m_theme.px(height::kRow) + m_rows->rowCount() * m_theme.px(kHostRowHeight)};
 }
 
 } // namespace trainyard::ui
+
+#include "moc_host_table.cpp"

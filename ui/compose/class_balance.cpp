@@ -15,9 +15,9 @@ namespace trainyard::ui {
 
 namespace {
 
-constexpr int kRowHeight = 26;
+constexpr int kClassRowHeight = 26;
 constexpr int kBarMost = 360;
-constexpr int kNameMost = 160;
+constexpr int kClassNameMost = 160;
 /// What more classes there are is told by the sentence only.
 constexpr std::size_t kRowsMost = 10000;
 
@@ -80,7 +80,7 @@ std::int64_t ClassBalance::largest() const {
 }
 
 int ClassBalance::rowHeight() const {
-    return m_theme.px(kRowHeight);
+    return m_theme.px(kClassRowHeight);
 }
 
 QSize ClassBalance::sizeHint() const {
@@ -104,7 +104,7 @@ ClassBalance::Columns ClassBalance::columns() const {
     const QFontMetrics body(m_theme.font(TypeStyle::Body));
     for (int row = 0; row < std::min(rows(), static_cast<int>(m_names.size())); ++row)
         c.label = std::max(c.label, body.horizontalAdvance(nameOf(static_cast<std::size_t>(row))));
-    c.label = std::min(c.label, m_theme.px(kNameMost));
+    c.label = std::min(c.label, m_theme.px(kClassNameMost));
     c.trainingWidth = widest(tr("Training"), largest());
     c.validationWidth = m_validation.empty() ? 0 : widest(tr("Validation"), largest());
     const int counts = c.trainingWidth + gap + (m_validation.empty() ? 0 : c.validationWidth + gap);
@@ -175,3 +175,5 @@ void ClassBalance::paintRow(QPainter& painter, const Columns& c, int row) const 
 }
 
 } // namespace trainyard::ui
+
+#include "moc_class_balance.cpp"

@@ -221,3 +221,5 @@ void ComposeHeader::resizeEvent(QResizeEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_compose_header.cpp"

@@ -411,3 +411,5 @@ void ComposePage::dropEvent(QDropEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_compose_page.cpp"

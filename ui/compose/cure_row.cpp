@@ -76,3 +76,5 @@ void CureRow::refresh() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_cure_row.cpp"

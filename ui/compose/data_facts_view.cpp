@@ -16,6 +16,7 @@
 #include "ui/widgets/text_label.h"
 
 #include <QHBoxLayout>
+#include <QLabel>
 #include <QPushButton>
 #include <QStackedWidget>
 #include <QVBoxLayout>
@@ -228,3 +229,5 @@ void DataFactsView::showBalance(const app::DataFacts& facts) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_data_facts_view.cpp"

@@ -240,3 +240,5 @@ void DataPreviewView::fillTable(const app::DataFacts& facts) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_data_preview_view.cpp"

@@ -23,15 +23,9 @@ namespace trainyard::ui {
 
 namespace {
 
-constexpr int kFormWidth = 320;
-constexpr int kLabelWidth = 92;
+constexpr int kDataFormWidth = 320;
+constexpr int kDataLabelWidth = 92;
 constexpr double kUsualShare = 0.1;
-
-TextLabel* heading(const Theme& theme, const QString& text) {
-    auto* label = new TextLabel(theme, TypeStyle::Strong, Color::Text);
-    label->setText(text);
-    return label;
-}
 
 QVBoxLayout* addBox(const Theme& theme, QVBoxLayout* column) {
     auto* box = new QVBoxLayout;
@@ -86,7 +80,7 @@ DataTab::DataTab(const Theme& theme, app::ExperimentDocument& document, QWidget*
 QWidget* DataTab::makeForm() {
     auto* panel = new QFrame(this);
     panel->setProperty("region", QStringLiteral("panelLeft"));
-    panel->setFixedWidth(m_theme.px(kFormWidth));
+    panel->setFixedWidth(m_theme.px(kDataFormWidth));
     auto* scroll = new ScrollPanel(panel);
     auto* outer = new QVBoxLayout(panel);
     outer->setContentsMargins(0, 0, 1, 0);
@@ -104,14 +98,14 @@ QWidget* DataTab::makeForm() {
 }
 
 void DataTab::makeParts(QVBoxLayout* column) {
-    const int label = m_theme.px(kLabelWidth);
+    const int label = m_theme.px(kDataLabelWidth);
     const auto addHeading = [&](const QString& text) {
         column->addSpacing(m_theme.px(space::kM));
-        auto* head = heading(m_theme, text);
+        auto* head = makeHeading(m_theme, text, Color::Text);
         column->addWidget(head);
         return head;
     };
-    column->addWidget(heading(m_theme, tr("Training data")));
+    column->addWidget(makeHeading(m_theme, tr("Training data"), Color::Text));
     app::EditorField format = app::typeField("data.format", spec::Kind::DataFormat);
     format.info.label = "Format";
     column->addWidget(new FormField(m_theme, m_document, format, label));
@@ -242,3 +236,5 @@ void DataTab::visit(const std::string& path) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_data_tab.cpp"

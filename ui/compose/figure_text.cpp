@@ -8,7 +8,7 @@ namespace trainyard::ui {
 
 namespace {
 
-constexpr QChar kNarrowSpace(0x202F);
+constexpr QChar kUnitSpace(0x202F);
 
 /// Small counts have no fraction.
 QString compact(double value) {
@@ -18,7 +18,7 @@ QString compact(double value) {
 } // namespace
 
 FigureText splitUnit(const QString& amount, const QString& word) {
-    const qsizetype space = amount.lastIndexOf(kNarrowSpace);
+    const qsizetype space = amount.lastIndexOf(kUnitSpace);
     // A narrow space also groups thousands in some languages: only a unit of letters is one.
     if (space < 0 || amount.back().isDigit())
         return {amount, word};

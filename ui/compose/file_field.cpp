@@ -103,3 +103,5 @@ QFileDialog* FileField::browse() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_file_field.cpp"

@@ -433,3 +433,5 @@ void FormField::focusInput() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_form_field.cpp"

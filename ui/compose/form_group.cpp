@@ -90,3 +90,5 @@ void TypedGroup::followType() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_form_group.cpp"

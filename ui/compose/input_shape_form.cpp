@@ -26,7 +26,7 @@ const trainyard::Shape kUsualSequence = {128, 64};
 
 enum Kind { Picture, Vector, Sequence };
 
-Kind kindOf(const trainyard::Shape& shape) {
+Kind inputKindOf(const trainyard::Shape& shape) {
     return shape.size() == 3 ? Picture : shape.size() == 2 ? Sequence : Vector;
 }
 
@@ -49,7 +49,7 @@ InputShapeForm::InputShapeForm(const Theme& theme, app::ExperimentDocument& docu
 
 QStringList InputShapeForm::extentNames() const {
     const spec::ModelSpec& model = m_document.experiment().model;
-    switch (kindOf(model.inputShape)) {
+    switch (inputKindOf(model.inputShape)) {
     case Picture:
         return {tr("Channels"), tr("Height"), tr("Width")};
     case Sequence:
@@ -70,7 +70,7 @@ void InputShapeForm::addKind() {
     kind->addSegment(tr("Picture"));
     kind->addSegment(tr("Vector"));
     kind->addSegment(tr("Sequence"));
-    kind->setCurrent(kindOf(m_document.experiment().model.inputShape));
+    kind->setCurrent(inputKindOf(m_document.experiment().model.inputShape));
     static_cast<QVBoxLayout*>(layout())->addWidget(kind, 0, Qt::AlignLeft);
     connect(kind, &SegmentedControl::chosen, this, [this](int index) {
         const trainyard::Shape vector = {elementCount(m_document.experiment().model.inputShape)};
@@ -150,3 +150,5 @@ void InputShapeForm::refresh() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_input_shape_form.cpp"

@@ -223,3 +223,5 @@ void InputsField::resizeEvent(QResizeEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_inputs_field.cpp"

@@ -22,7 +22,7 @@ namespace {
 constexpr int kNodeWidth = 228;
 constexpr int kSingleHeight = 34;
 constexpr int kBlockRowHeight = 26;
-constexpr int kGap = 28;
+constexpr int kBlockGap = 28;
 constexpr int kMargin = 24; ///< above the first and below the last node
 constexpr int kFigureWidth = 92;
 constexpr int kFigureGap = 28;
@@ -105,7 +105,7 @@ int LayerDelegate::nodeHeight(const QModelIndex& index) const {
 QRect LayerDelegate::edgeRect(const QRect& row, const QModelIndex& index) const {
     if (index.row() == 0 || joins(index))
         return {};
-    return {m_nodeLeft, row.top(), nodeWidth(), m_theme.px(kGap)};
+    return {m_nodeLeft, row.top(), nodeWidth(), m_theme.px(kBlockGap)};
 }
 
 QRect LayerDelegate::nodeRect(const QRect& row, const QModelIndex& index) const {
@@ -315,3 +315,5 @@ void LayerDelegate::paintFigure(QPainter& painter, const QRect& cell, const QVar
 }
 
 } // namespace trainyard::ui
+
+#include "moc_layer_delegate.cpp"

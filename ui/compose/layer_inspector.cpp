@@ -32,7 +32,7 @@ using Model = app::LayerListModel;
 
 namespace {
 
-constexpr int kLabelWidth = 92;
+constexpr int kInspectorLabelWidth = 92;
 
 /// One part of the inspector: its own margins, a line below.
 QVBoxLayout* addPart(const Theme& theme, QVBoxLayout* column, bool line = true) {
@@ -44,12 +44,6 @@ QVBoxLayout* addPart(const Theme& theme, QVBoxLayout* column, bool line = true) 
     if (line)
         column->addWidget(new Separator(theme, Qt::Horizontal));
     return part;
-}
-
-TextLabel* heading(const Theme& theme, const QString& text) {
-    auto* label = new TextLabel(theme, TypeStyle::Strong, Color::Text2);
-    label->setText(text);
-    return label;
 }
 
 /// The icon of a node, in the colour of text.
@@ -209,23 +203,23 @@ void LayerInspector::addShapes(QVBoxLayout* column) {
 void LayerInspector::addValues(QVBoxLayout* column) {
     QVBoxLayout* part = addPart(m_theme, column);
     if (m_subject.node == Model::Node::Input) {
-        auto* shape = new InputShapeForm(m_theme, m_document, m_theme.px(kLabelWidth));
+        auto* shape = new InputShapeForm(m_theme, m_document, m_theme.px(kInspectorLabelWidth));
         part->addWidget(shape);
         m_values.push_back(shape->firstInput());
         return;
     }
     if (m_subject.node == Model::Node::Loss) {
         auto* loss = new TypedGroup(m_theme, m_document, {}, spec::Kind::Loss, "model.loss.type",
-                                    app::lossFields, m_theme.px(kLabelWidth));
+                                    app::lossFields, m_theme.px(kInspectorLabelWidth));
         part->addWidget(loss);
         m_values.push_back(loss->typeField()->input());
     } else {
         addName(part);
         const int layer = m_layers.layerAt(m_subject.row);
-        m_inputs = new InputsField(m_theme, m_document, layer, m_theme.px(kLabelWidth));
+        m_inputs = new InputsField(m_theme, m_document, layer, m_theme.px(kInspectorLabelWidth));
         part->addWidget(m_inputs);
         for (const app::EditorField& field : app::layerFields(m_document.experiment(), layer)) {
-            auto* row = new FormField(m_theme, m_document, field, m_theme.px(kLabelWidth));
+            auto* row = new FormField(m_theme, m_document, field, m_theme.px(kInspectorLabelWidth));
             part->addWidget(row);
             m_values.push_back(row->input());
         }
@@ -253,7 +247,7 @@ void LayerInspector::addName(QVBoxLayout* column) {
     row->setSpacing(m_theme.px(space::kS));
     auto* label = new QLabel(tr("Name"));
     label->setProperty("tone", QStringLiteral("text2"));
-    label->setFixedWidth(m_theme.px(kLabelWidth));
+    label->setFixedWidth(m_theme.px(kInspectorLabelWidth));
     m_name = new QLineEdit;
     m_name->setAccessibleName(tr("Name"));
     m_name->setMaxLength(64);
@@ -287,7 +281,7 @@ void LayerInspector::addCosts(QVBoxLayout* column) {
         return;
     QVBoxLayout* part = addPart(m_theme, column);
     part->setSpacing(m_theme.px(space::kXs));
-    part->addWidget(heading(m_theme, tr("Cost of this layer")));
+    part->addWidget(makeHeading(m_theme, tr("Cost of this layer")));
     const auto addCost = [&](const QString& name, auto text) {
         auto* row = new QHBoxLayout;
         auto* label = new TextLabel(m_theme, TypeStyle::Body, Color::Text2);
@@ -351,3 +345,5 @@ void LayerInspector::focusFirstValue() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_layer_inspector.cpp"

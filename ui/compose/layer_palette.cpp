@@ -248,3 +248,5 @@ bool LayerPalette::eventFilter(QObject* watched, QEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_layer_palette.cpp"

@@ -391,3 +391,5 @@ void LayerView::dropEvent(QDropEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_layer_view.cpp"

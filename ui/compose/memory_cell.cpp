@@ -170,3 +170,5 @@ void MemoryCell::paintLegend(QPainter& painter, int left) const {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_memory_cell.cpp"

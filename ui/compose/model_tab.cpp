@@ -122,3 +122,5 @@ void ModelTab::resizeEvent(QResizeEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_model_tab.cpp"

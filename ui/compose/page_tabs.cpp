@@ -130,3 +130,5 @@ PageTab* PageTabs::tab(int index) const {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_page_tabs.cpp"

@@ -29,7 +29,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kFormWidth = 268;
-constexpr int kLabelWidth = 104;
+constexpr int kParallelismLabelWidth = 104;
 
 /// Colours of the memory classes with their words.
 class MemoryLegend : public QWidget {
@@ -97,7 +97,7 @@ QWidget* ParallelismTab::makeForm() {
     const int side = m_theme.px(space::kL);
     column->setContentsMargins(side, m_theme.px(space::kM), side, side);
     column->setSpacing(m_theme.px(space::kM));
-    const int label = m_theme.px(kLabelWidth);
+    const int label = m_theme.px(kParallelismLabelWidth);
     auto* mesh = new FormGroup(m_theme, m_document, tr("Ranks"), label, panel);
     m_ranks = mesh->addField("parallel.data");
     mesh->addField("parallel.shares");
@@ -278,3 +278,5 @@ void ParallelismTab::visit(const std::string& path) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_parallelism_tab.cpp"

@@ -214,3 +214,5 @@ void PriceStrip::fitCells() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_price_strip.cpp"

@@ -179,3 +179,5 @@ void ProblemList::focusRow(int row) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_problem_list.cpp"

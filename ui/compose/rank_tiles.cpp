@@ -298,3 +298,5 @@ bool RankTiles::event(QEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_rank_tiles.cpp"

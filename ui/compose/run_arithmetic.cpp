@@ -104,3 +104,5 @@ void RunArithmetic::refresh() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_run_arithmetic.cpp"

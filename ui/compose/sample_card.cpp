@@ -177,3 +177,5 @@ void SampleCard::leaveEvent(QEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_sample_card.cpp"

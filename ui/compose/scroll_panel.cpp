@@ -31,3 +31,5 @@ void ScrollPanel::setContent(QWidget* content) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_scroll_panel.cpp"

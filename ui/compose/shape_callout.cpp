@@ -95,3 +95,5 @@ void ShapeCallout::paintEvent(QPaintEvent*) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_shape_callout.cpp"

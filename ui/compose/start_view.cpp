@@ -243,3 +243,5 @@ void StartView::resizeEvent(QResizeEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_start_view.cpp"

@@ -22,7 +22,7 @@ namespace trainyard::ui {
 namespace {
 
 constexpr int kColumnWidth = 440;
-constexpr int kLabelWidth = 132;
+constexpr int kTrainingLabelWidth = 132;
 /// From this width of the tab on the numbers stand beside the columns, not below.
 constexpr int kThreeColumns = 1240;
 
@@ -69,7 +69,7 @@ QWidget* TrainingTab::makeLearning() {
     auto* layout = new QVBoxLayout(column);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(m_theme.px(space::kXl));
-    const int label = m_theme.px(kLabelWidth);
+    const int label = m_theme.px(kTrainingLabelWidth);
     layout->addWidget(new TypedGroup(m_theme, m_document, tr("Optimizer"), spec::Kind::Optimizer,
                                      "training.optimizer.type", app::optimizerFields, label));
     layout->addWidget(new TypedGroup(m_theme, m_document, tr("Learning rate schedule"),
@@ -84,7 +84,7 @@ QWidget* TrainingTab::makeBatches() {
     auto* layout = new QVBoxLayout(column);
     layout->setContentsMargins(0, 0, 0, 0);
     layout->setSpacing(m_theme.px(space::kXl));
-    const int label = m_theme.px(kLabelWidth);
+    const int label = m_theme.px(kTrainingLabelWidth);
     auto* batches = new FormGroup(m_theme, m_document, tr("Batch and length"), label);
     FormField* batch = batches->addField("training.batch");
     FormField* rateBatch = batches->addField("training.learning_rate_batch");
@@ -117,7 +117,8 @@ QWidget* TrainingTab::makeBatches() {
 
 /// Patience and what counts as better are there only while there is early stopping.
 QWidget* TrainingTab::makeStopping() {
-    auto* group = new FormGroup(m_theme, m_document, tr("Early stopping"), m_theme.px(kLabelWidth));
+    auto* group =
+        new FormGroup(m_theme, m_document, tr("Early stopping"), m_theme.px(kTrainingLabelWidth));
     group->addField("training.early_stopping.metric");
     for (const char* path :
          {"training.early_stopping.patience", "training.early_stopping.min_delta"}) {
@@ -158,3 +159,5 @@ void TrainingTab::visit(const std::string& path) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_training_tab.cpp"

@@ -20,9 +20,9 @@ namespace trainyard::ui {
 
 namespace {
 
-constexpr int kSmoothingSteps = 99;
-constexpr int kLeftGutter = 64;
-constexpr int kRightGutter = 200;
+constexpr int kCompareSmoothingSteps = 99;
+constexpr int kCompareLeftGutter = 64;
+constexpr int kCompareRightGutter = 200;
 /// Those that stand in the list from the first.
 constexpr int kUsualMetrics = 6;
 
@@ -32,7 +32,7 @@ CompareView::CompareView(const Theme& theme, app::RunStore& store, app::RunListM
                          QWidget* parent)
     : QWidget(parent), m_theme(theme), m_store(store), m_runs(runs),
       m_plot(new PlotWidget(theme, m_axis)) {
-    m_axis.setGutters(kLeftGutter, kRightGutter);
+    m_axis.setGutters(kCompareLeftGutter, kCompareRightGutter);
     m_plot->setBottomAxis(true);
     m_plot->setEmptyText(tr("Check runs in the table to see their curves"));
     m_plot->setObjectName(QStringLiteral("comparePlot"));
@@ -69,7 +69,7 @@ QWidget* CompareView::makeToolbar() {
     auto* smoothing = new TextLabel(m_theme, TypeStyle::Small, Color::Text2);
     smoothing->setText(tr("Smoothing"));
     m_smoothing = new QSlider(Qt::Horizontal);
-    m_smoothing->setRange(0, kSmoothingSteps);
+    m_smoothing->setRange(0, kCompareSmoothingSteps);
     m_smoothing->setFixedWidth(m_theme.px(80));
     m_smoothing->setAccessibleName(tr("Smoothing"));
     m_smoothingValue = new NumberLabel(m_theme, TypeStyle::Small);
@@ -79,7 +79,7 @@ QWidget* CompareView::makeToolbar() {
                              static_cast<QWidget*>(m_logScale)})
         setCompact(control);
     const auto smooth = [this](int value) {
-        const double weight = value / static_cast<double>(kSmoothingSteps + 1);
+        const double weight = value / static_cast<double>(kCompareSmoothingSteps + 1);
         m_plot->setSmoothing(weight);
         m_smoothingValue->setNumber(formatFixed(weight, 2));
     };
@@ -176,3 +176,5 @@ void CompareView::reload() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_compare_view.cpp"

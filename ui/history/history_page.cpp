@@ -357,3 +357,5 @@ void HistoryPage::showProblem(const QString& title, const Error& error) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_history_page.cpp"

@@ -260,3 +260,5 @@ void PredictResults::showSample(int row) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_predict_results.cpp"

@@ -265,3 +265,5 @@ void PredictView::dropEvent(QDropEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_predict_view.cpp"

@@ -176,3 +176,5 @@ bool RunDelegate::editorEvent(QEvent* event, QAbstractItemModel* model,
 }
 
 } // namespace trainyard::ui
+
+#include "moc_run_delegate.cpp"

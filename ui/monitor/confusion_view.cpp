@@ -190,3 +190,5 @@ void ConfusionView::fillClasses() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_confusion_view.cpp"

@@ -136,3 +136,5 @@ void LogView::appendLine(const app::LogLine& line) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_log_view.cpp"

@@ -411,3 +411,5 @@ void MonitorPage::keyPressEvent(QKeyEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_monitor_page.cpp"

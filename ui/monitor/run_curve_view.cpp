@@ -257,3 +257,5 @@ void RunCurveView::appendLanes() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_run_curve_view.cpp"

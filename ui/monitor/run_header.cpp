@@ -121,3 +121,5 @@ void RunHeader::setTimes(const RunFigures& figures) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_run_header.cpp"

@@ -29,3 +29,5 @@ void AxisWidget::paintEvent(QPaintEvent*) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_axis_widget.cpp"

@@ -67,3 +67,5 @@ bool EventStrip::event(QEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_event_strip.cpp"

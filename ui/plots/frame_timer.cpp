@@ -39,3 +39,5 @@ bool FrameTimer::eventFilter(QObject* watched, QEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_frame_timer.cpp"

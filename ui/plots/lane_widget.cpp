@@ -275,3 +275,5 @@ void LaneHead::paintEvent(QPaintEvent*) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_lane_widget.cpp"

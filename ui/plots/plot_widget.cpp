@@ -361,3 +361,5 @@ std::chrono::nanoseconds PlotWidget::measureFrame() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_plot_widget.cpp"

@@ -120,3 +120,5 @@ void Readout::paintEvent(QPaintEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_readout.cpp"

@@ -163,3 +163,5 @@ QString TimeAxis::unitText(const Ticks& ticks) const {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_time_axis.cpp"

@@ -72,3 +72,5 @@ void TimeMarks::clear() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_time_marks.cpp"

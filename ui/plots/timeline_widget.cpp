@@ -200,3 +200,5 @@ void drawHatch(QPainter& painter, const QRectF& rect, const QColor& color) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_timeline_widget.cpp"

@@ -234,3 +234,5 @@ void drawFocusRing(QPainter& painter, const Theme& theme, const QRectF& rect, qr
 }
 
 } // namespace trainyard::ui
+
+#include "moc_theme.cpp"

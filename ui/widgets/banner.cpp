@@ -110,3 +110,5 @@ void Banner::setDismissable(bool dismissable) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_banner.cpp"

@@ -103,3 +103,5 @@ void ChoiceGroup::updateTabStop() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_choice_button.cpp"

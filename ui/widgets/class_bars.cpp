@@ -86,3 +86,5 @@ void ClassBars::paintEvent(QPaintEvent*) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_class_bars.cpp"

@@ -270,3 +270,5 @@ QSize ConfusionMap::minimumSizeHint() const {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_confusion_map.cpp"

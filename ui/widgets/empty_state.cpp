@@ -69,3 +69,5 @@ QPushButton* EmptyState::setButton(const QString& text, const QString& iconName,
 }
 
 } // namespace trainyard::ui
+
+#include "moc_empty_state.cpp"

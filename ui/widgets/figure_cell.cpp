@@ -160,3 +160,5 @@ bool FigureCell::event(QEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_figure_cell.cpp"

@@ -265,3 +265,5 @@ void FieldMessage::setMessage(const QString& message) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_number_field.cpp"

@@ -91,3 +91,5 @@ void NumberLabel::paintEvent(QPaintEvent*) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_number_label.cpp"

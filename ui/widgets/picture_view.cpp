@@ -64,3 +64,5 @@ void PictureView::paintEvent(QPaintEvent*) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_picture_view.cpp"

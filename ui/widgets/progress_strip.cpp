@@ -55,3 +55,5 @@ void ProgressStrip::paintEvent(QPaintEvent*) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_progress_strip.cpp"

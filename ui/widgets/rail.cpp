@@ -106,3 +106,5 @@ void Rail::setWord(int place, const QString& word) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_rail.cpp"

@@ -106,3 +106,5 @@ void SegmentedControl::paintEvent(QPaintEvent*) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_segmented_control.cpp"

@@ -24,3 +24,5 @@ void Separator::paintEvent(QPaintEvent*) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_separator.cpp"

@@ -114,3 +114,5 @@ void StateChip::paintEvent(QPaintEvent*) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_state_chip.cpp"

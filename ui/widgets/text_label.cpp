@@ -74,6 +74,12 @@ bool TextLabel::event(QEvent* event) {
     return QWidget::event(event);
 }
 
+TextLabel* makeHeading(const Theme& theme, const QString& text, Color color) {
+    auto* label = new TextLabel(theme, TypeStyle::Strong, color);
+    label->setText(text);
+    return label;
+}
+
 QLabel* makeParagraph(const Theme& theme, TypeStyle style, const QString& tone, const QString& text,
                       QWidget* parent) {
     auto* label = new QLabel(text, parent);
@@ -87,3 +93,5 @@ QLabel* makeParagraph(const Theme& theme, TypeStyle style, const QString& tone, 
 }
 
 } // namespace trainyard::ui
+
+#include "moc_text_label.cpp"

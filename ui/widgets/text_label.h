@@ -46,6 +46,9 @@ private:
     bool m_elided = false;
 };
 
+/// What stands above a group.
+TextLabel* makeHeading(const Theme& theme, const QString& text, Color color = Color::Text2);
+
 /// A wrapping label. tone is empty or one of the style sheet's: text2 text3 failed warning ...
 QLabel* makeParagraph(const Theme& theme, TypeStyle style, const QString& tone,
                       const QString& text = {}, QWidget* parent = nullptr);

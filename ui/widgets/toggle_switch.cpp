@@ -65,3 +65,5 @@ void ToggleSwitch::leaveEvent(QEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_toggle_switch.cpp"

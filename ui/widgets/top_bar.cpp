@@ -176,3 +176,5 @@ void TopBar::placeCommandField() {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_top_bar.cpp"
