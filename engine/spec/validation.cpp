@@ -193,7 +193,7 @@ private:
                 {"Use a batch of at least %2, or %1 ranks.",
                  {grouped(batch), grouped(parallel.data)}});
         else if (batch >= 1 && parallel.shares.empty())
-            checkMicroBatches((batch + parallel.data - 1) / parallel.data);
+            checkMicroBatches((batch - 1) / parallel.data + 1);
         checkShares();
         checkDevices();
     }

@@ -229,6 +229,10 @@ void ValidationTest::microBatches() {
         QByteArrayList{"parallel.accumulate: 3 rows of a batch on each rank cannot be cut into 4 "
                        "micro-batches. Use at most 3 micro-batches, or a larger batch."});
     QCOMPARE(problems("10", "1", "0").size(), 1);
+    // The largest number there is: nothing else is said about it.
+    QCOMPARE(problems("9223372036854775807", "3", "2"),
+             QByteArrayList{"training.batch: Expected a whole number from 1 to 16,777,216, found "
+                            "9,223,372,036,854,775,807."});
 }
 
 void ValidationTest::shardedOptimizer() {
