@@ -155,3 +155,5 @@ bool ScheduleView::event(QEvent* event) {
 }
 
 } // namespace trainyard::ui
+
+#include "moc_schedule_view.cpp"
