@@ -14,7 +14,9 @@
 
 namespace trainyard::bench {
 
-TorchPeer::TorchPeer() {
+const char* const TorchPeer::kScript = TRAINYARD_TORCH_PEER;
+
+TorchPeer::TorchPeer(const char* script, const std::vector<std::string>& arguments) {
     std::array<int, 2> questions{}, answers{};
     TRAINYARD_CHECK(::pipe(questions.data()) == 0 && ::pipe(answers.data()) == 0);
     std::signal(SIGPIPE, SIG_IGN);
@@ -26,7 +28,11 @@ TorchPeer::TorchPeer() {
         ::dup2(answers[1], STDOUT_FILENO);
         for (const int end : {questions[0], questions[1], answers[0], answers[1]})
             ::close(end);
-        ::execlp(python.c_str(), python.c_str(), TRAINYARD_TORCH_PEER, static_cast<char*>(nullptr));
+        std::vector<char*> words = {const_cast<char*>(python.c_str()), const_cast<char*>(script)};
+        for (const std::string& argument : arguments)
+            words.push_back(const_cast<char*>(argument.c_str()));
+        words.push_back(nullptr);
+        ::execvp(python.c_str(), words.data());
         ::_exit(127);
     }
     ::close(questions[0]);
@@ -64,9 +70,13 @@ double TorchPeer::samplesPerSecond(const std::string& name, int threads, const s
 }
 
 std::string TorchPeer::ask(const std::string& question) {
+    tell(question);
+    return readLine();
+}
+
+void TorchPeer::tell(const std::string& question) {
     std::fprintf(m_to, "%s\n", question.c_str());
     std::fflush(m_to);
-    return readLine();
 }
 
 std::string TorchPeer::readLine() {

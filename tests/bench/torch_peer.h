@@ -14,8 +14,9 @@ namespace trainyard::bench {
 class TorchPeer {
 public:
     /// Starts the Python of TRAINYARD_TORCH_PYTHON, else python3. Says on stderr when there is no
-    /// PyTorch; there are then no variants.
-    TorchPeer();
+    /// PyTorch; there are then no variants. `arguments`: of the script.
+    explicit TorchPeer(const char* script = kScript,
+                       const std::vector<std::string>& arguments = {});
     ~TorchPeer();
     TorchPeer(const TorchPeer&) = delete;
     TorchPeer& operator=(const TorchPeer&) = delete;
@@ -26,9 +27,14 @@ public:
     double samplesPerSecond(const std::string& name, int threads, const std::string& variant,
                             double seconds);
 
-private:
-    std::string ask(const std::string& question);
+    bool isThere() const { return !m_name.empty(); }
+    void tell(const std::string& question);
     std::string readLine();
+
+private:
+    static const char* const kScript;
+
+    std::string ask(const std::string& question);
 
     pid_t m_process = -1;
     std::FILE* m_to = nullptr;

@@ -145,4 +145,5 @@ def main():
         print(step.rows * done / (time.perf_counter() - start), flush=True)
 
 
-main()
+if __name__ == "__main__":
+    main()
