@@ -241,7 +241,7 @@ void RankTiles::paintTile(QPainter& painter, const plan::RankPlan& rank, const Q
     painter.setFont(m_theme.font(TypeStyle::Strong));
     painter.setPen(m_theme.color(Color::Text));
     painter.drawText(line, Qt::AlignVCenter, tr("Rank %1").arg(formatCount(rank.rank)));
-    const std::vector<MeshTag> tags = tagsOf(rank);
+    const std::vector<MeshTag> tags = meshTagsOfRank(m_mesh, rank.rank);
     drawMeshTags(painter, m_theme,
                  line.adjusted(line.width() - meshTagsWidth(m_theme, tags), 0, 0, 0), tags);
     line.translate(0, m_theme.px(24));
@@ -264,18 +264,6 @@ void RankTiles::paintTile(QPainter& painter, const plan::RankPlan& rank, const Q
         place += u", " + (m_threads == 1 ? tr("one thread") : tr("%n threads", nullptr, m_threads));
     painter.drawText(line, Qt::AlignVCenter,
                      painter.fontMetrics().elidedText(place, Qt::ElideRight, line.width()));
-}
-
-/// Of the axes that the mesh has.
-std::vector<MeshTag> RankTiles::tagsOf(const plan::RankPlan& rank) const {
-    std::vector<MeshTag> tags;
-    if (m_mesh.data > 1 || m_mesh.worldSize() == 1)
-        tags.push_back({MeshAxis::Data, rank.place.data});
-    if (m_mesh.pipeline > 1)
-        tags.push_back({MeshAxis::Pipeline, rank.place.pipeline});
-    if (m_mesh.tensor > 1)
-        tags.push_back({MeshAxis::Tensor, rank.place.tensor});
-    return tags;
 }
 
 bool RankTiles::event(QEvent* event) {

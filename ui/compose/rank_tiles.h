@@ -7,7 +7,6 @@
 #pragma once
 
 #include "engine/plan/plan.h"
-#include "ui/widgets/mesh_tag.h"
 
 #include <QWidget>
 
@@ -47,7 +46,6 @@ private:
     void paintBracket(QPainter& painter, const plan::RankPlan& rank, const QRect& tiles) const;
     void paintLink(QPainter& painter, int rank) const;
     QString stageTitle(int stage) const;
-    std::vector<MeshTag> tagsOf(const plan::RankPlan& rank) const;
 
     const Theme& m_theme;
     plan::Mesh m_mesh;

@@ -3,6 +3,7 @@
 #include "ui/monitor/monitor_page.h"
 
 #include "app/models/message_text.h"
+#include "app/models/run_mesh.h"
 #include "ui/monitor/confusion_view.h"
 #include "ui/monitor/log_view.h"
 #include "ui/monitor/run_curve_view.h"
@@ -225,6 +226,8 @@ void MonitorPage::showRun(app::RunId run) {
         m_log->setCurves(nullptr);
         m_run = run;
         m_curves = std::make_unique<app::RunCurves>(m_store, run);
+        m_mesh = app::meshOf(m_store.reader(), run);
+        m_view->setMesh(m_mesh);
         m_view->setCurves(m_curves.get(), m_runs.record(run));
         m_log->setCurves(m_curves.get());
         m_confusion->showRun(run);
@@ -315,6 +318,7 @@ void MonitorPage::updateHeader(const app::RunRecord& record) {
     figures.record = record;
     figures.progress = progressFromStore(record);
     figures.device = tr("CPU");
+    figures.mesh = m_mesh;
     if (app::RunController* live = over ? nullptr : controller()) {
         const app::RunProgress& progress = live->progress();
         if (progress.steps > 0)

@@ -79,6 +79,7 @@ private:
     app::RunListModel& m_runs;
     app::RunFollower& m_follower;
     std::optional<app::RunId> m_run;
+    plan::Mesh m_mesh; ///< of the run
     std::unique_ptr<app::RunCurves> m_curves;
     QTimer* m_clock;
 

@@ -237,7 +237,7 @@ void RunCurveView::appendLanes() {
             const int number = static_cast<int>(m_lanes.size());
             auto* widget =
                 new LaneWidget(m_theme, m_axis, tr("Rank %1").arg(number), laneColumns());
-            widget->setTags({{MeshAxis::Data, number}});
+            widget->setTags(meshTagsOfRank(m_mesh, number));
             widget->setMarks(&m_marks);
             widget->setCompact(m_compact);
             m_laneLayout->addWidget(widget);

@@ -45,6 +45,8 @@ public:
 
     /// Null shows the empty axes. Must outlive its being shown.
     void setCurves(const app::RunCurves* curves, const app::RunRecord* record);
+    /// Before setCurves(): where the ranks are, for the lanes' tags.
+    void setMesh(const plan::Mesh& mesh) { m_mesh = mesh; }
     void setMetric(ChartMetric metric);
     void setUnit(TimeAxis::Unit unit);
     void setCompact(bool compact);
@@ -73,6 +75,7 @@ private:
     ChartMetric m_metric = ChartMetric::Loss;
     bool m_compact = false;
     QString m_host;
+    plan::Mesh m_mesh;
     PlotWidget* m_plot;
     EventStrip* m_events;
     QWidget* m_laneBox;

@@ -75,7 +75,7 @@ void RunHeader::setFigures(const RunFigures& figures) {
     m_devices->setFigure(formatCount(figures.record.worldSize),
                          QStringLiteral("× ") + figures.device);
     m_devices->setDetail(figures.record.host);
-    m_devices->setTags({{MeshAxis::Data, figures.record.worldSize}});
+    m_devices->setTags(meshTagsOf(figures.mesh));
     m_strip->setFraction(fraction);
     m_strip->setSegments(static_cast<double>(progress.epochs));
     m_strip->setState(over ? stateOf(figures.record.status) : State::Running);

@@ -7,6 +7,7 @@
 
 #include "app/run/run_progress.h"
 #include "app/store/run_record.h"
+#include "engine/plan/mesh.h"
 
 #include <QWidget>
 
@@ -21,6 +22,7 @@ struct RunFigures {
     app::RunRecord record;
     app::RunProgress progress;
     QString device; ///< "CPU"
+    plan::Mesh mesh;
 };
 
 class RunHeader : public QWidget {

@@ -22,6 +22,31 @@ int tagWidth(const Theme& theme, const MeshTag& tag) {
 
 } // namespace
 
+namespace {
+
+/// Of the axes along which there is more than one rank.
+std::vector<MeshTag> tagsOfAxes(const plan::Mesh& mesh, const plan::Mesh& numbers) {
+    std::vector<MeshTag> tags;
+    if (mesh.data > 1 || mesh.worldSize() == 1)
+        tags.push_back({MeshAxis::Data, numbers.data});
+    if (mesh.pipeline > 1)
+        tags.push_back({MeshAxis::Pipeline, numbers.pipeline});
+    if (mesh.tensor > 1)
+        tags.push_back({MeshAxis::Tensor, numbers.tensor});
+    return tags;
+}
+
+} // namespace
+
+std::vector<MeshTag> meshTagsOfRank(const plan::Mesh& mesh, int rank) {
+    const plan::Coordinate place = mesh.coordinateOf(rank);
+    return tagsOfAxes(mesh, {place.data, place.tensor, place.pipeline});
+}
+
+std::vector<MeshTag> meshTagsOf(const plan::Mesh& mesh) {
+    return tagsOfAxes(mesh, mesh);
+}
+
 QString meshTagText(const MeshTag& tag) {
     const QChar letter = tag.axis == MeshAxis::Data     ? u'D'
                          : tag.axis == MeshAxis::Tensor ? u'T'

@@ -4,6 +4,7 @@
 // The small letter tags of the device mesh: D0 P1 T0. Colour and letter always together.
 #pragma once
 
+#include "engine/plan/mesh.h"
 #include "ui/theme/tokens.h"
 
 #include <QRectF>
@@ -23,6 +24,11 @@ struct MeshTag {
     int number = 0;
     bool operator==(const MeshTag&) const = default;
 };
+
+/// Where a rank is, on the axes that its mesh has; D0 where it has none.
+std::vector<MeshTag> meshTagsOfRank(const plan::Mesh& mesh, int rank);
+/// How large a mesh is, likewise.
+std::vector<MeshTag> meshTagsOf(const plan::Mesh& mesh);
 
 QString meshTagText(const MeshTag& tag);
 /// Width of all tags with their gaps.
