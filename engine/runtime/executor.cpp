@@ -36,6 +36,17 @@ std::int64_t monotonicNs() {
         .count();
 }
 
+/// FNV-1a over words of 64 bits: the arenas are whole multiples of them.
+std::uint64_t hashOf(std::span<const std::byte> bytes) {
+    std::uint64_t hash = 0xcbf29ce484222325ull;
+    for (std::size_t i = 0; i + sizeof hash <= bytes.size(); i += sizeof hash) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes.data() + i, sizeof word);
+        hash = (hash ^ word) * 0x100000001b3ull;
+    }
+    return hash;
+}
+
 void addTo(void* sum, const void* addend, std::size_t count, DType type) {
     sumOver(sum, std::array<const void*, 2>{sum, addend}, count, type);
 }
@@ -756,6 +767,24 @@ Result<bool> Executor::parametersAreFinite(std::uint32_t tag) {
 
 Result<std::vector<std::byte>> Executor::wholeParameters(std::uint32_t tag) {
     return gatherParameters(m_parts.plan, m_parts.rank, m_parts.groups, m_parameters.data(), tag);
+}
+
+Result<int> Executor::rankThatDiffers(std::uint32_t tag) {
+    const plan::Mesh& mesh = m_parts.plan.mesh;
+    if (mesh.data == 1 || m_parts.plan.shardsParameters)
+        return -1; // nobody has the same
+    const std::uint64_t own = hashOf(parameters());
+    std::uint64_t first = own;
+    if (auto told = m_parts.groups.data().broadcast(&first, sizeof first, 0, tag); !told)
+        return told.error();
+    std::vector<double> differs(static_cast<std::size_t>(mesh.worldSize()), 0);
+    differs[static_cast<std::size_t>(m_parts.rank)] = own == first ? 0 : 1;
+    if (auto summed = m_parts.groups.world().allReduceSum(differs.data(), differs.size(),
+                                                          DType::Fp64, tag + 1);
+        !summed)
+        return summed.error();
+    const auto found = std::ranges::find(differs, 1.0);
+    return found == differs.end() ? -1 : static_cast<int>(found - differs.begin());
 }
 
 bool Executor::loadsBatches() const {

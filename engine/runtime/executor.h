@@ -111,6 +111,9 @@ public:
     Result<std::vector<std::byte>> wholeParameters(std::uint32_t tag);
     /// Of all ranks. Collective.
     Result<bool> parametersAreFinite(std::uint32_t tag);
+    /// Data parallel ranks have the same bits, or one of them has computed wrongly: the first world
+    /// rank whose parameters differ from those of its copy 0; -1: all agree. Collective.
+    Result<int> rankThatDiffers(std::uint32_t tag);
     /// This rank computes anything of samples or their targets, so it asks for batches.
     bool loadsBatches() const;
     /// Gradients of the last step, summed over ranks.

@@ -38,6 +38,7 @@ constexpr std::uint32_t kValidationTag = 0x80000001u;
 constexpr std::uint32_t kConfusionTag = 0x80000002u;
 constexpr std::uint32_t kFiniteTag = 0x80000003u;
 constexpr std::uint32_t kWeightsTag = 0x80000004u;
+constexpr std::uint32_t kReplicasTag = 0x80000005u; ///< and the one after it
 
 /// Leaves run() with an exit code, after the event that says why was sent.
 struct SessionEnd {
@@ -354,6 +355,8 @@ private:
             reportStep(step, *result, input.learningRate, speed);
             stopped = result->sums.stopRequested;
             const bool epochEnd = step % m_plan.stepsPerEpoch == 0 || step == m_plan.steps;
+            if (epochEnd)
+                compareReplicas(step);
             if (epochEnd && m_data.validation) {
                 validate(step);
                 speed.pause();
@@ -367,6 +370,23 @@ private:
                                        {rounded(100 * loader->secondsWaited() / m_seconds, 2)}});
         saveFinalWeights();
         summarize(step, speed);
+    }
+
+    /// Wrong sums of a bad memory, or of a defect of ours, would else only show as a bad model.
+    void compareReplicas(std::int64_t step) {
+        const Result<int> differs = m_executor->rankThatDiffers(kReplicasTag);
+        if (!differs)
+            check(differs.error());
+        if (*differs < 0)
+            return;
+        if (*differs != m_environment.rank)
+            throw SessionEnd{RankExit::PeerLost};
+        fail(
+            {{"After step %1 the weights of rank %2 are no longer those of the other ranks, though "
+              "all make the same updates: it has computed wrongly.",
+              {grouped(step), grouped(*differs)}},
+             "",
+             {"Train again; if it is this machine again, test its memory."}});
     }
 
     /// What the run ends with: the best epoch's weights, else their average, else the last ones.

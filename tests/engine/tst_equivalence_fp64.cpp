@@ -9,6 +9,7 @@
 
 #include <QTest>
 
+#include <atomic>
 #include <cmath>
 #include <cstring>
 
@@ -81,6 +82,7 @@ private slots:
     void bf16TrainsLikeFp32();
     void runsAreBitEqual();
     void plannedMemoryIsReal();
+    void wrongReplicasAreFound();
     void stopIsAgreedOn();
     void lossFalls();
     void averageIsOfTheWeights();
@@ -471,6 +473,28 @@ void TestEquivalenceFp64::plannedMemoryIsReal() {
                     QCOMPARE(rank.realMemory.activations, rank.plannedMemory.activations);
                 }
             }
+}
+
+/// One flipped bit on one rank is found, and it is said whose it is.
+void TestEquivalenceFp64::wrongReplicasAreFound() {
+    spec::Experiment experiment = mlpExperiment();
+    experiment.parallel.data = 3;
+    std::atomic<int> differing = -2;
+    const auto afterStep = [&](std::int64_t step, engine::Executor& executor) {
+        const std::span<const std::byte> bytes = executor.parameters();
+        if (step == 2)
+            const_cast<std::byte&>(bytes[8]) ^= std::byte{1};
+    };
+    HarnessOptions options{.steps = 4, .afterStep = afterStep};
+    options.afterAll = [&](engine::Executor& executor) {
+        differing = executor.rankThatDiffers(1000).value();
+    };
+    const auto ranks = trainOnThreads(experiment, options);
+    QVERIFY2(ranks.front().error.empty(), ranks.front().error.c_str());
+    QCOMPARE(differing.load(), 1); // rank 0 was damaged: the first that is not like copy 0
+    options.afterStep = {};
+    trainOnThreads(experiment, options);
+    QCOMPARE(differing.load(), -1);
 }
 
 void TestEquivalenceFp64::stopIsAgreedOn() {

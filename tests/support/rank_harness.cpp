@@ -214,6 +214,8 @@ private:
             if (!result.finite || result.sums.stopRequested)
                 break;
         }
+        if (m_options.afterAll)
+            m_options.afterAll(*m_executor);
         m_outcome.parameters = m_executor->wholeParameters(0x80000000u).value();
     }
 

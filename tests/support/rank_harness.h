@@ -26,6 +26,8 @@ struct HarnessOptions {
     bool overGloo = false;
     /// Called on rank 0 after each step with the executor, for looking inside.
     std::function<void(std::int64_t step, engine::Executor& executor)> afterStep = {};
+    /// Called on every rank after the last step, for collectives.
+    std::function<void(engine::Executor& executor)> afterAll = {};
 };
 
 struct RankOutcome {
