@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // trainyard-worker: the verbs of the agent, put together with what computes.
+#include "engine/agent/limits.h"
 #include "engine/agent/posix_files.h"
 #include "engine/agent/rank_command.h"
 #include "engine/agent/worker_main.h"
@@ -36,7 +37,8 @@ int predictMain(const std::vector<std::string>&) {
 
 int main(int argc, char** argv) {
     try {
-        return workerMain({argv + 1, argv + argc}, {rankMain, inspectMain, predictMain, {}});
+        return workerMain({argv + 1, argv + argc},
+                          {rankMain, inspectMain, predictMain, supervisorLimits()});
     } catch (const std::exception& exception) {
         (void)writeAll(STDERR_FILENO, std::string("trainyard-worker: ") + exception.what() + "\n");
         return 1;

@@ -52,6 +52,7 @@ public:
     bool isAlive() const {
         return !m_fields[0].empty() && m_fields[0] != "Z" && m_fields[0] != "X";
     }
+    bool isStopped() const { return m_fields[0] == "T" || m_fields[0] == "t"; }
     /// `number` counts as proc(5) does: 4 is the parent.
     std::int64_t field(std::size_t number) const {
         const std::string_view text = m_fields.at(number - 3);
@@ -78,6 +79,10 @@ std::optional<ProcessLoad> loadOf(pid_t pid) {
         return std::nullopt;
     return ProcessLoad{stat.field(kUserTimeField) + stat.field(kSystemTimeField),
                        stat.field(kResidentPagesField) * ::sysconf(_SC_PAGESIZE)};
+}
+
+bool isStopped(pid_t pid) {
+    return StatLine(pid).isStopped();
 }
 
 std::vector<pid_t> descendantsOf(pid_t ancestor) {

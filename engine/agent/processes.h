@@ -22,6 +22,9 @@ struct ProcessLoad {
 /// Empty when the process is gone or a zombie.
 std::optional<ProcessLoad> loadOf(pid_t pid);
 
+/// Halted by a signal (SIGSTOP, Ctrl+Z) or by a debugger.
+bool isStopped(pid_t pid);
+
 /// Living (not zombie) processes below `ancestor`, at any depth.
 std::vector<pid_t> descendantsOf(pid_t ancestor);
 

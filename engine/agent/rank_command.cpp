@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/agent/rank_command.h"
 
+#include "engine/agent/limits.h"
 #include "engine/agent/posix_files.h"
 #include "engine/runtime/rank_protocol.h"
 #include "engine/runtime/rank_session.h"
@@ -71,6 +72,7 @@ int rankMain(const RankArguments& arguments) {
                                 .threads = arguments.threads,
                                 .status = mapping ? &page : nullptr,
                                 .segmentFd = isOpen(kSegmentFd) ? kSegmentFd : -1,
+                                .deadline = waitForOthersLimit(),
                                 .events = events};
     return static_cast<int>(trainRank(parsed.experiment, environment));
 }

@@ -37,10 +37,6 @@ bool readPipe(FileHandle& file, Take take) {
     return total > 0;
 }
 
-std::string seconds(std::int64_t ns) {
-    return std::to_string((ns + 500'000'000) / 1'000'000'000);
-}
-
 } // namespace
 
 RankMonitor::RankMonitor(int rank, RankProcess process, int threads, const RankStatus& status,
@@ -80,13 +76,12 @@ void RankMonitor::drain(std::int64_t nowNs) {
     reportDroppedLines();
 }
 
-void RankMonitor::tick(std::int64_t nowNs, std::int64_t stallNs) {
+void RankMonitor::tick(std::int64_t nowNs) {
     reportDroppedLines();
     if (m_record.ended)
         return;
     if (const std::optional<spec::DeviceSample> sample = m_sampler.sample(nowNs))
         m_journal.append(*sample, wallClockNs());
-    watchProgress(nowNs, stallNs);
 }
 
 void RankMonitor::markEnded(int waitStatus, int order, bool bySupervisor) {
@@ -94,6 +89,11 @@ void RankMonitor::markEnded(int waitStatus, int order, bool bySupervisor) {
     m_record.waitStatus = waitStatus;
     m_record.endOrder = order;
     m_record.endedBySupervisor = bySupervisor;
+}
+
+void RankMonitor::rememberPoint() {
+    m_record.point = pointOf(m_status);
+    m_record.stopped = !m_record.ended && isStopped(static_cast<pid_t>(m_record.pid));
 }
 
 bool RankMonitor::readEvents(std::int64_t nowNs) {
@@ -189,27 +189,6 @@ void RankMonitor::reportDroppedLines() {
                       "out and no more of its output is kept."
                     : "Rank %1 prints too fast; %2 lines (%3 bytes) were left out.",
                 arguments));
-}
-
-void RankMonitor::watchProgress(std::int64_t nowNs, std::int64_t stallNs) {
-    const RankPoint point = pointOf(m_status);
-    const bool works = point.phase == RankPhase::Training || point.phase == RankPhase::Validating;
-    if (!works || point.timeNs != m_progressTimeNs) {
-        if (m_stalled)
-            log(LogLevel::Info,
-                Message("Rank %1 moves again after %2 s.",
-                        {std::to_string(m_record.rank), seconds(nowNs - m_progressSeenAtNs)}));
-        m_stalled = false;
-        m_progressTimeNs = point.timeNs;
-        m_progressSeenAtNs = nowNs;
-    } else if (!m_stalled && nowNs - m_progressSeenAtNs >= stallNs) {
-        m_stalled = true;
-        log(LogLevel::Warning,
-            withPlace("Rank %1 (process %2) has not moved for %3 s",
-                      {std::to_string(m_record.rank), std::to_string(m_record.pid),
-                       seconds(nowNs - m_progressSeenAtNs)},
-                      point));
-    }
 }
 
 void RankMonitor::log(LogLevel level, Message text) {

@@ -1,9 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the supervisor knows of one rank: reads its pipes into the journal, samples its load, sees
-// when it stands still. Never trusts what it reads: a rank that writes garbage loses its voice, and
-// the others go on.
+// What the supervisor knows of one rank: reads its pipes into the journal, samples its load. Never
+// trusts what it reads: a rank that writes garbage loses its voice, and the others go on.
 #pragma once
 
 #include "engine/agent/device_sampler.h"
@@ -27,10 +26,11 @@ public:
     bool readPipes(std::int64_t nowNs);
     /// After the last writer is gone: takes all that is left.
     void drain(std::int64_t nowNs);
-    /// About once a second: load, standing still, lines that were left out.
-    void tick(std::int64_t nowNs, std::int64_t stallNs);
+    /// About once a second: load, lines that were left out.
+    void tick(std::int64_t nowNs);
     void markEnded(int waitStatus, int order, bool bySupervisor);
-    void rememberPoint() { m_record.point = pointOf(m_status); }
+    void rememberPoint();
+    RankPoint pointNow() const { return pointOf(m_status); }
 
     const RankRecord& record() const { return m_record; }
     /// When the rank said that it failed; 0 before. It may hang on its way out.
@@ -51,7 +51,6 @@ private:
     void writeLines(const std::vector<std::string>& lines, spec::LogLevel level,
                     std::int64_t nowNs);
     void reportDroppedLines();
-    void watchProgress(std::int64_t nowNs, std::int64_t stallNs);
     void log(spec::LogLevel level, Message text);
 
     RankRecord m_record;
@@ -66,9 +65,6 @@ private:
     bool m_exhaustionReported = false;
     DeviceSampler m_sampler;
     std::int64_t m_failedAtNs = 0;
-    std::int64_t m_progressTimeNs = 0;   ///< the rank's own time at its last progress
-    std::int64_t m_progressSeenAtNs = 0; ///< when we saw it
-    bool m_stalled = false;
 };
 
 } // namespace trainyard::engine

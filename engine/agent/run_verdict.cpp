@@ -145,6 +145,16 @@ Failure peerFailure(const RankRecord& rank, const char* format) {
     return failure;
 }
 
+Failure silentFailure(const RankRecord& rank) {
+    if (!rank.stopped)
+        return peerFailure(rank, "Rank %1 (process %2) stopped answering the other ranks");
+    Failure failure = peerFailure(
+        rank, "Rank %1 (process %2) was halted (SIGSTOP) and did not answer the other ranks");
+    failure.cure = Message("Start the run again. A halted process goes on with kill -CONT; the "
+                           "other ranks wait a limited time for it.");
+    return failure;
+}
+
 /// Fills what the rank did not say itself.
 Failure completed(Failure failure, const RankRecord& rank, const Circumstances& circumstances) {
     if (failure.rank < 0)
@@ -187,6 +197,7 @@ RankPoint pointOf(const RankStatus& status) {
     RankPoint point;
     point.step = status.step.load(std::memory_order_relaxed);
     point.instruction = status.instruction.load(std::memory_order_relaxed);
+    point.opcode = status.opcode.load(std::memory_order_relaxed);
     point.timeNs = status.timeNs.load(std::memory_order_relaxed);
     point.phase = static_cast<RankPhase>(status.phase.load(std::memory_order_relaxed));
     // The rank may be writing it just now, or may have died in the middle.
@@ -230,10 +241,7 @@ Verdict judge(const std::vector<RankRecord>& ranks, const Circumstances& circums
     if (const RankRecord* killed = furthestBehind(ranks, wasKilled)) {
         if (circumstances.overrunGraceSeconds)
             return endedByForce(*killed, *circumstances.overrunGraceSeconds);
-        return failedBecause(*killed,
-                             peerFailure(*killed, "Rank %1 (process %2) stopped answering the "
-                                                  "other ranks"),
-                             circumstances);
+        return failedBecause(*killed, silentFailure(*killed), circumstances);
     }
     const auto lostPeer = [](const RankRecord& rank) {
         return isLost(rank);

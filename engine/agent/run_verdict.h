@@ -23,6 +23,7 @@ struct RankPoint {
     std::int64_t timeNs = 0;
     RankPhase phase = RankPhase::Starting;
     std::string layer;
+    int opcode = 0; ///< plan::Opcode; the rank's word for it, so it may be none
 };
 
 RankPoint pointOf(const RankStatus& status);
@@ -37,6 +38,7 @@ struct RankRecord {
     int waitStatus = 0; ///< as from waitpid
     int endOrder = 0;   ///< ranks that were seen to end at the same time share a number
     bool endedBySupervisor = false;
+    bool stopped = false;                 ///< its process was halted when the first rank was lost
     RankPoint point;                      ///< when the first rank was lost
     std::optional<spec::Failure> failure; ///< what the rank itself said
 };

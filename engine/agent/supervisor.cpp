@@ -213,11 +213,27 @@ void Supervisor::tick() {
     if (m_nowNs < m_nextTickNs)
         return;
     for (const auto& rank : m_ranks)
-        rank->tick(m_nowNs, ns(m_config.timing.stall));
+        rank->tick(m_nowNs);
+    watchProgress();
     // Kept on its grid; after a pause of the machine the missed ticks are not made up for, and no
     // sample covers so short a time that the clock's own steps (10 ms) would show.
     const std::int64_t periodNs = ns(m_config.timing.sample);
     m_nextTickNs = std::max(m_nextTickNs + periodNs, m_nowNs + periodNs / 2);
+}
+
+void Supervisor::watchProgress() {
+    if (m_phase != Phase::Running && m_phase != Phase::Stopping)
+        return;
+    std::vector<StandingRank> living;
+    for (const auto& rank : m_ranks)
+        if (!rank->record().ended)
+            living.push_back({rank->record().rank, rank->record().pid, rank->pointNow()});
+    const auto halted = [](const StandingRank& rank) {
+        return isStopped(static_cast<pid_t>(rank.pid));
+    };
+    if (std::optional<spec::Log> line = m_stallWatch.look(std::move(living), m_host, m_nowNs,
+                                                          ns(m_config.timing.stall), halted))
+        m_journal->append(*line, wallClockNs());
 }
 
 void Supervisor::saveJournal() {

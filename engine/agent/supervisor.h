@@ -12,6 +12,7 @@
 #include "engine/agent/rank_process.h"
 #include "engine/agent/run_folder.h"
 #include "engine/agent/run_verdict.h"
+#include "engine/agent/stall_watch.h"
 
 #include <chrono>
 #include <memory>
@@ -23,7 +24,7 @@ namespace trainyard::engine {
 struct SupervisorTiming {
     using ms = std::chrono::milliseconds;
     ms sample{1000};      ///< between device samples
-    ms stall{10000};      ///< without progress until a warning
+    ms stall{9000};       ///< without progress until a warning; a look comes up to 1 s late
     ms abortMoment{1000}; ///< for the other ranks, after one is lost, to leave by themselves
     ms failureExit{2000}; ///< for a rank that said it failed, to end
     ms terminate{1000};   ///< between SIGTERM and SIGKILL
@@ -67,6 +68,7 @@ private:
     void requestStop(double graceSeconds, const char* reason);
     void abortRun();
     void tick();
+    void watchProgress();
     void saveJournal();
     void failOwnWork(Error error);
     void advance();
@@ -84,6 +86,8 @@ private:
     std::unique_ptr<SharedMemory> m_memory;
     std::unique_ptr<ControlServer> m_control;
     std::vector<std::unique_ptr<RankMonitor>> m_ranks;
+
+    StallWatch m_stallWatch;
 
     Phase m_phase = Phase::Running;
     Circumstances m_circumstances;

@@ -419,6 +419,7 @@ void Executor::note(const plan::Instruction& instruction, std::int64_t index) {
         std::memcpy(status->layer, layer.data(), length);
         status->layer[length] = '\0';
     }
+    status->opcode.store(static_cast<std::uint8_t>(instruction.opcode), std::memory_order_relaxed);
     status->instruction.store(index, std::memory_order_relaxed);
     status->timeNs.store(monotonicNs(), std::memory_order_release);
 }

@@ -44,8 +44,10 @@ struct alignas(64) RankStatus {
     std::atomic<std::int64_t> timeNs{0}; ///< CLOCK_MONOTONIC of the last change
     std::atomic<std::uint32_t> phase{0};
     std::atomic<std::uint32_t> pid{0};
-    char layer[32] =
-        {}; ///< of the current instruction, zero-terminated, may be torn: only for people
+    std::atomic<std::uint8_t> opcode{0}; ///< plan::Opcode of the instruction
+    /// Of the instruction, or of the last one that had a layer; zero-terminated, may be torn: only
+    /// for people.
+    char layer[31] = {};
 };
 static_assert(sizeof(RankStatus) == 64);
 

@@ -93,7 +93,7 @@ private:
         else if (name == "touch")
             FileHandle(::open(inFolder(c.at(1)).c_str(), O_CREAT | O_WRONLY, 0600));
         else if (name == "status")
-            moveTo(c.at(1), c.at(2), c.at(3));
+            moveTo(c.at(1), c.at(2), c.at(3), c.size() > 4 ? c.at(4).get<int>() : 0);
         else if (name == "spin")
             spin(c.at(1).get<std::int64_t>() * 1'000'000);
         else
@@ -157,11 +157,13 @@ private:
         }
     }
 
-    void moveTo(std::int64_t step, std::int64_t instruction, const std::string& layer) {
+    void moveTo(std::int64_t step, std::int64_t instruction, const std::string& layer,
+                int opcode = 0) {
         RankStatus& status = m_page.rank(m_arguments.rank);
         status.pid.store(static_cast<std::uint32_t>(::getpid()));
         status.step.store(step);
         status.instruction.store(instruction);
+        status.opcode.store(static_cast<std::uint8_t>(opcode));
         std::memset(status.layer, 0, sizeof status.layer);
         layer.copy(status.layer, sizeof status.layer - 1);
         status.phase.store(static_cast<std::uint32_t>(RankPhase::Training));

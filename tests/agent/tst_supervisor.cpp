@@ -358,26 +358,31 @@ void SupervisorTest::loadIsSampled() {
 
 void SupervisorTest::standingStillIsReportedOnce() {
     m_agent->setEnvironment(QStringLiteral("SCRIPTED_STALL_MS"), QStringLiteral("1500"));
-    m_agent->start(kRun, 1,
-                   R"([[["status", 5, 2, "conv1"], ["wait_file", "go"], ["status", 6, 2, "conv1"],
-                                 ["wait_file", "end"]]])");
+    m_agent->start(kRun, 2,
+                   R"([[["status", 5, 9, "conv1", 12], ["wait_file", "go"],
+                        ["status", 6, 2, "conv1"], ["wait_file", "end"]],
+                       [["status", 5, 2, "fc2", 3], ["wait_file", "go"],
+                        ["status", 6, 2, "conv1"], ["wait_file", "end"]]])");
     const auto count = [&](const char* part) {
         return m_agent->logLines(kRun).filter(QLatin1String(part)).size();
     };
-    QTRY_COMPARE_WITH_TIMEOUT(count("has not moved for"), 1, 8000);
+    QTRY_COMPARE_WITH_TIMEOUT(count("has moved for"), 1, 8000);
     QVERIFY(m_agent->waitFor(
         kRun,
         [&, n = eventsOf<spec::DeviceSample>(m_agent->journal(kRun)).size()](const auto& frames) {
             return eventsOf<spec::DeviceSample>(frames).size() >=
-                   n + 2; // time goes on, nothing is repeated
+                   n + 4; // time goes on, nothing is repeated
         }));
-    QCOMPARE(count("has not moved for"), 1);
-    QVERIFY(m_agent->logLines(kRun)
-                .filter(QStringLiteral("has not moved"))
-                .at(0)
-                .endsWith(QStringLiteral("s at step 5, in layer conv1.")));
+    QCOMPARE(count("has moved for"), 1);
+    const QString warning = m_agent->logLines(kRun).filter(QStringLiteral("has moved")).at(0);
+    const QString named =
+        QStringLiteral("s. Rank 1 (process %1 on %2) holds the others up, at step 5, instruction 2 "
+                       "(backward), in layer fc2.")
+            .arg(pidOf(m_agent->journal(kRun), 1))
+            .arg(QSysInfo::machineHostName());
+    QVERIFY2(warning.endsWith(named), qPrintable(warning));
     m_agent->touch(kRun, QStringLiteral("go"));
-    QTRY_COMPARE_WITH_TIMEOUT(count("Rank 0 moves again after"), 1, 8000);
+    QTRY_COMPARE_WITH_TIMEOUT(count("The run goes on; it had stood for"), 1, 8000);
     m_agent->touch(kRun, QStringLiteral("end"));
     QVERIFY(m_agent->waitForEnd(kRun));
 }
