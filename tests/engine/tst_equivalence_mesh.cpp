@@ -7,6 +7,7 @@
 
 #include <QTest>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -14,6 +15,14 @@ using namespace trainyard;
 using namespace trainyard::testing;
 
 namespace {
+
+/// Sanitizers look at how ranks work together, which all steps do alike, and take ten times as
+/// long.
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+constexpr std::int64_t kSteps = 12;
+#else
+constexpr std::int64_t kSteps = 200;
+#endif
 
 spec::LayerSpec layer(std::string id, std::string type, spec::Values values = {}) {
     return {std::move(id), std::move(type), {}, std::move(values)};
@@ -205,7 +214,7 @@ void EquivalenceMeshTest::equalsOneDevice() {
     spec::Experiment experiment = models()[static_cast<std::size_t>(model)];
     const Cell& place = kCells[static_cast<std::size_t>(cell)];
     // The last batch of an epoch has 5 rows, so that some micro-batches have one row or none.
-    const HarnessOptions options{.samples = 37, .steps = 200};
+    const HarnessOptions options{.samples = 37, .steps = kSteps};
     spec::Experiment alone = experiment;
     onOneDevice(alone, place);
     const RankOutcome one = trainOnThreads(alone, options).front();
@@ -228,7 +237,7 @@ void EquivalenceMeshTest::withEverythingElse() {
     experiment.training.clipNorm = 0.5;
     experiment.training.emaDecay = 0.9;
     const Cell cell{2, 2, 2, "1f1b", 4};
-    const HarnessOptions options{.samples = 37, .steps = 60};
+    const HarnessOptions options{.samples = 37, .steps = std::min<std::int64_t>(kSteps, 60)};
     spec::Experiment alone = experiment;
     onOneDevice(alone, cell);
     const RankOutcome one = trainOnThreads(alone, options).front();
@@ -260,7 +269,7 @@ void EquivalenceMeshTest::overlappedIsBitEqual() {
     experiment.parallel.data = 3;
     experiment.parallel.accumulate = 2;
     experiment.parallel.zero = zero;
-    HarnessOptions options{.samples = 37, .steps = 60};
+    HarnessOptions options{.samples = 37, .steps = std::min<std::int64_t>(kSteps, 60)};
     const RankOutcome inOrder = trainOnThreads(experiment, options).front();
     QVERIFY2(inOrder.error.empty(), inOrder.error.c_str());
     options.overlaps = true;
