@@ -180,6 +180,10 @@ QString planText(const plan::Plan& plan) {
     const std::vector<plan::Bucket>& buckets = plan.sectionOf(0).buckets;
     if (buckets.empty() || plan.mesh.data == 1)
         return text;
+    if (plan.compresses)
+        text +=
+            u"\nGradients travel in bf16: half the bytes, and rounded. Inside one computer this "
+            u"costs more time than it saves.\n";
     if (buckets.size() == 1)
         return text + u"\nGradients are summed over the ranks in one piece.\n";
     return text + u"\nGradients are summed over the ranks in " +

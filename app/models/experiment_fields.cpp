@@ -164,6 +164,11 @@ std::vector<EditorField> makeFixedFields() {
              "Blocks: layers of several operations run forward once more before their backward "
              "instead of keeping what they made. Less memory, a third more work, the same bits."),
          ""},
+        {"parallel.compression",
+         choice("compression", "Gradients as", {"none", "bf16"},
+                "Bf16: rounded for the way between data parallel ranks, half the bytes. Worth it "
+                "over a slow network; inside a computer it costs more time than it saves."),
+         ""},
         {"parallel.transport",
          choice("transport", "Transport", {"auto", "shared_memory", "gloo"},
                 "Auto: shared memory inside one computer."),

@@ -273,6 +273,11 @@ constexpr std::array kAccessors = {
              [](Experiment& e, const MaybeValue& v) {
                  return assign(e.parallel.recompute, v);
              }},
+    Accessor{"parallel.compression",
+             [](const Experiment& e) { return MaybeValue(e.parallel.compression); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.compression, v);
+             }},
     Accessor{"parallel.transport",
              [](const Experiment& e) { return MaybeValue(e.parallel.transport); },
              [](Experiment& e, const MaybeValue& v) {

@@ -35,44 +35,70 @@ bool endsBucket(const Plan& plan, const Section& section, std::size_t operation)
 }
 
 /// Lays the parameters out in the order their gradients are finished (last operation first) and
-/// closes a bucket when it is full.
-void placeParameters(const Plan& plan, Section& section) {
-    const DType exact = exactType(plan.type);
-    const int dataRanks = plan.mesh.data;
-    const graph::Graph& graph = section.graph;
-    const std::size_t elementBytes = bytesOf(exact);
-    const std::size_t padding = static_cast<std::size_t>(dataRanks) * 64 / elementBytes;
-    section.parameterOffset.assign(graph.parameters.size(), 0);
-    section.bucketOf.assign(graph.parameters.size(), -1);
-    const std::vector<graph::OperationId> lastWriter = lastGradientWriters(graph);
-    Bucket open;
-    std::size_t next = 0;
-    const auto close = [&] {
-        if (open.parameters.empty())
-            return;
-        next = open.firstElement + roundUp(next - open.firstElement, padding);
-        open.elements = next - open.firstElement;
-        for (const graph::ParameterId parameter : open.parameters)
-            section.bucketOf[at(parameter)] = static_cast<int>(section.buckets.size());
-        section.buckets.push_back(open);
-        open = {next, 0, {}};
-    };
-    for (std::size_t i = graph.operations.size(); i-- > 0;) {
-        for (const graph::ParameterId id : graph.operations[i].parameters) {
-            if (lastWriter[at(id)] != static_cast<graph::OperationId>(i))
-                continue; // shared with an earlier operation, which adds to its gradient later
-            section.parameterOffset[at(id)] = next;
-            const auto elements =
-                static_cast<std::size_t>(elementCount(graph.parameters[at(id)].shape));
-            next += roundUp(elements, 64 / elementBytes);
-            open.parameters.push_back(id);
+/// closes a bucket when it is full. Where gradients are rounded on their way, running statistics,
+/// which must not be, have buckets of their own.
+class ParameterPlacer {
+public:
+    ParameterPlacer(const Plan& plan, Section& section)
+        : m_plan(plan), m_section(section), m_elementBytes(bytesOf(exactType(plan.type))) {}
+
+    void run() {
+        const graph::Graph& graph = m_section.graph;
+        m_section.parameterOffset.assign(graph.parameters.size(), 0);
+        m_section.bucketOf.assign(graph.parameters.size(), -1);
+        const std::vector<graph::OperationId> lastWriter = lastGradientWriters(graph);
+        for (std::size_t i = graph.operations.size(); i-- > 0;) {
+            for (const graph::ParameterId id : graph.operations[i].parameters)
+                // Shared ones: an earlier operation adds to their gradient later.
+                if (lastWriter[at(id)] == static_cast<graph::OperationId>(i))
+                    add(id);
+            const bool ends = endsBucket(m_plan, m_section, i);
+            if (ends || m_openElements * m_elementBytes >= kBucketBytes)
+                close(m_open, m_plan.compresses);
+            if (ends)
+                close(m_openStatistics, false);
         }
-        if ((next - open.firstElement) * elementBytes >= kBucketBytes ||
-            endsBucket(plan, section, i))
-            close();
     }
-    section.arenaElements = next;
-}
+
+private:
+    std::size_t placeOf(graph::ParameterId id) const {
+        const Shape& shape = m_section.graph.parameters[at(id)].shape;
+        return roundUp(static_cast<std::size_t>(elementCount(shape)), 64 / m_elementBytes);
+    }
+
+    void add(graph::ParameterId id) {
+        if (m_plan.compresses && !m_section.graph.parameters[at(id)].trained) {
+            m_openStatistics.push_back(id);
+            return;
+        }
+        m_open.push_back(id);
+        m_openElements += placeOf(id);
+    }
+
+    void close(std::vector<graph::ParameterId>& open, bool compressed) {
+        if (open.empty())
+            return;
+        const auto ranks = static_cast<std::size_t>(m_plan.mesh.data);
+        Bucket bucket{m_section.arenaElements, 0, std::exchange(open, {}), compressed};
+        for (const graph::ParameterId id : bucket.parameters) {
+            m_section.parameterOffset[at(id)] = bucket.firstElement + bucket.elements;
+            m_section.bucketOf[at(id)] = static_cast<int>(m_section.buckets.size());
+            bucket.elements += placeOf(id);
+        }
+        bucket.elements = roundUp(bucket.elements, ranks * 64 / m_elementBytes);
+        m_section.arenaElements += bucket.elements;
+        m_section.buckets.push_back(std::move(bucket));
+        if (&open == &m_open)
+            m_openElements = 0;
+    }
+
+    const Plan& m_plan;
+    Section& m_section;
+    const std::size_t m_elementBytes;
+    std::vector<graph::ParameterId> m_open;
+    std::vector<graph::ParameterId> m_openStatistics;
+    std::size_t m_openElements = 0;
+};
 
 /// One tensor rank's part of the model, for all stages of the pipeline.
 TensorCut wholeOrCut(const graph::Graph& graph, int parts, int index) {
@@ -164,7 +190,7 @@ private:
             if (section.slices[i].held)
                 section.graph.parameters[i].shape =
                     localShape(m_plan.graph.parameters[i].shape, section.slices[i]);
-        placeParameters(m_plan, section);
+        ParameterPlacer(m_plan, section).run();
         return section;
     }
 

@@ -65,7 +65,11 @@ TrafficByKind trafficOf(const Plan& plan, const Section& section, const Program&
         case Opcode::GatherParameters: {
             const std::size_t times = instruction.opcode == Opcode::ReduceGradients ? 2 : 1;
             const Bucket& bucket = section.buckets[static_cast<std::size_t>(instruction.bucket)];
-            sent.gradients += times * onceAround(bucket.elements * exact, plan.mesh.data);
+            const bool rounded =
+                bucket.compressed && instruction.opcode != Opcode::GatherParameters;
+            sent.gradients +=
+                times * onceAround(bucket.elements * (rounded ? bytesOf(DType::Bf16) : exact),
+                                   plan.mesh.data);
             break;
         }
         case Opcode::SumShared: {
@@ -151,7 +155,8 @@ MemoryByClass memoryOf(const Plan& plan, const Section& section, std::size_t gat
     MemoryByClass memory;
     memory.parameters =
         (plan.shardsParameters ? shard + gathered : arena) + roundedBytes(plan, section, gathered);
-    memory.gradients = plan.shardsGradients ? shard + reduced : arena;
+    memory.gradients = (plan.shardsGradients ? shard + reduced : arena) +
+                       section.compressedElements() * bytesOf(DType::Bf16);
     memory.optimizer = slots * (plan.shardsOptimizer ? shard : arena) +
                        copies * (plan.shardsParameters ? shard : arena);
     return memory;
@@ -397,6 +402,7 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
     plan.stagesOfRank = plan.mesh.pipeline > 1 && plan.schedule == ScheduleKind::Interleaved
                             ? static_cast<int>(experiment.parallel.stagesPerRank)
                             : 1;
+    plan.compresses = experiment.parallel.compression == "bf16" && plan.mesh.data > 1;
     plan.batch = experiment.training.batch;
     plan.microBatches = experiment.parallel.accumulate * experiment.parallel.microBatches;
     if (plan.mesh.data > 1) {

@@ -100,6 +100,7 @@ struct Plan {
     bool shardsOptimizer = false;  ///< ZeRO 1 and up: a rank has the state of its shards only
     bool shardsGradients = false;  ///< ZeRO 2 and up: likewise the gradients
     bool shardsParameters = false; ///< ZeRO 3: likewise the parameters
+    bool compresses = false;       ///< gradients travel in bf16
     bool recompute = false;        ///< blocks are computed again before their backward
     DataCounts data;
 

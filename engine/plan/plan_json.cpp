@@ -68,6 +68,7 @@ std::string toJson(const Plan& plan) {
                        {"bubble_share", bubbleShare(plan.pipelineShape())},
                        {"replicated_layers", plan.sectionOf(0).replicated},
                        {"zero", plan.zero()},
+                       {"compression", plan.compresses ? "bf16" : "none"},
                        {"recompute", plan.recompute ? "blocks" : "none"},
                        {"train_samples", plan.data.trainSamples},
                        {"validation_samples", plan.data.validationSamples},

@@ -15,6 +15,13 @@ std::vector<std::string> Section::layers() const {
     return layers;
 }
 
+std::size_t Section::compressedElements() const {
+    std::size_t most = 0;
+    for (const Bucket& bucket : buckets)
+        most = std::max(most, bucket.compressed ? bucket.elements : 0);
+    return most;
+}
+
 bool Section::readsInput() const {
     return std::ranges::any_of(graph.operations, [&](const graph::Operation& operation) {
         return std::ranges::count(operation.inputs, graph.input) > 0;

@@ -20,6 +20,7 @@ struct Bucket {
     std::size_t firstElement = 0;
     std::size_t elements = 0; ///< with padding to data parallel ranks x 64 bytes
     std::vector<graph::ParameterId> parameters;
+    bool compressed = false; ///< travels in bf16; running statistics never do
 };
 
 struct Section {
@@ -40,6 +41,8 @@ struct Section {
     std::vector<Bucket> buckets; ///< in the order their gradients are finished
     std::vector<int> bucketOf;   ///< by ParameterId; -1: not held
 
+    /// Elements of the largest bucket that travels in bf16.
+    std::size_t compressedElements() const;
     bool holds(graph::ParameterId parameter) const {
         return slices[static_cast<std::size_t>(parameter)].held;
     }

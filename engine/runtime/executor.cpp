@@ -168,6 +168,12 @@ Result<void> Executor::allocateGradients(std::size_t bytes) {
     if (!gradients)
         return gradients.error();
     m_gradients = *gradients;
+    if (const std::size_t elements = m_section.compressedElements(); elements > 0) {
+        auto compressed = m_parts.groups.data().allocateReducible(elements * bytesOf(DType::Bf16));
+        if (!compressed)
+            return compressed.error();
+        m_compressed = *compressed;
+    }
     return {};
 }
 
@@ -526,9 +532,33 @@ Result<void> Executor::reduceBucket(const plan::Program& program,
         return scatterBucket(program, instruction, index);
     const plan::Bucket& bucket = m_section.buckets[at(instruction.bucket)];
     const DType type = exactType(m_parts.plan.type);
+    if (bucket.compressed)
+        return sumCompressed(m_gradients.data() + bucket.firstElement * bytesOf(type), bucket,
+                             false, instruction.tag);
     return m_parts.groups.data().allReduceSum(m_gradients.data() +
                                                   bucket.firstElement * bytesOf(type),
                                               bucket.elements, type, instruction.tag);
+}
+
+/// Rounded for the way, added in fp32, rounded once more, and wide again. `scatter`: only this
+/// rank's shard is of use afterwards.
+Result<void> Executor::sumCompressed(std::byte* gradients, const plan::Bucket& bucket, bool scatter,
+                                     std::uint32_t tag) {
+    auto* const wide = reinterpret_cast<float*>(gradients);
+    auto* const half = reinterpret_cast<Bf16*>(m_compressed.data());
+    roundToBf16(wide, half, bucket.elements);
+    Communicator& data = m_parts.groups.data();
+    Result<void> summed = scatter ? data.reduceScatterSum(half, bucket.elements, DType::Bf16, tag)
+                                  : data.allReduceSum(half, bucket.elements, DType::Bf16, tag);
+    if (!summed)
+        return summed;
+    const plan::Shard all{0, bucket.elements};
+    const std::size_t shard = bucket.elements / static_cast<std::size_t>(m_parts.plan.mesh.data);
+    const plan::Shard part =
+        scatter ? plan::Shard{shard * static_cast<std::size_t>(m_place.data), shard} : all;
+    widen(half + part.firstElement, wide + part.firstElement,
+          static_cast<std::int64_t>(part.elements));
+    return summed;
 }
 
 Result<void> Executor::gatherBucket(const plan::Program& program,
@@ -567,7 +597,9 @@ Result<void> Executor::scatterBucket(const plan::Program& program,
                      .offset;
     std::byte* first = m_gradients.data() + offset;
     Result<void> reduced =
-        m_parts.groups.data().reduceScatterSum(first, bucket.elements, type, instruction.tag);
+        bucket.compressed
+            ? sumCompressed(first, bucket, true, instruction.tag)
+            : m_parts.groups.data().reduceScatterSum(first, bucket.elements, type, instruction.tag);
     if (!reduced || !plan.shardsGradients)
         return reduced;
     // Micro-batches after the first add to what is there.
@@ -799,7 +831,7 @@ std::span<const std::byte> Executor::parameters() const {
 plan::MemoryByClass Executor::memory() const {
     plan::MemoryByClass memory;
     memory.parameters = m_parameters.size() + m_gathered.size() + m_rounded.bytes();
-    memory.gradients = m_gradients.size() + m_gradientShards.bytes();
+    memory.gradients = m_gradients.size() + m_gradientShards.bytes() + m_compressed.size();
     memory.optimizer = m_update->stateBytes() + m_average.bytes() + m_best.bytes();
     memory.activations = m_activations.bytes();
     return memory;

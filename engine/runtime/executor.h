@@ -170,6 +170,8 @@ private:
                                  const plan::Instruction& instruction);
     Result<void> reduceBucket(const plan::Program& program, const plan::Instruction& instruction,
                               std::size_t index);
+    Result<void> sumCompressed(std::byte* gradients, const plan::Bucket& bucket, bool scatter,
+                               std::uint32_t tag);
     Result<void> gatherBucket(const plan::Program& program, const plan::Instruction& instruction,
                               std::size_t index);
     Result<void> scatterBucket(const plan::Program& program, const plan::Instruction& instruction,
@@ -197,6 +199,7 @@ private:
     std::span<std::byte> m_gathered;   ///< the communicator's: buckets that are whole for a while
     std::span<std::byte> m_gradients;  ///< the communicator's
     Arena m_gradientShards;            ///< where gradients are sharded
+    std::span<std::byte> m_compressed; ///< the communicator's: a bucket in bf16, on its way
     std::unique_ptr<ParameterUpdate> m_update;
     Arena m_average; ///< of the parameters, or the parameters themselves while they are swapped
     Arena m_best;

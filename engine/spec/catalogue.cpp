@@ -246,7 +246,7 @@ std::string listed(const std::vector<std::string>& words) {
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
     constexpr std::size_t kLongest = 100; // what is longer is no slip of the keyboard
-    constexpr std::size_t kTelling = 4; // letters that are enough to guess the rest
+    constexpr std::size_t kTelling = 4;   // letters that are enough to guess the rest
     for (const std::string& candidate : candidates)
         if (word.size() >= kTelling && candidate.starts_with(word))
             return candidate;

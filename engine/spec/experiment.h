@@ -116,6 +116,9 @@ struct ParallelSpec {
     /// "none", or "blocks": layers of several operations run forward again before their backward
     /// instead of keeping their values.
     std::string recompute = "none";
+    /// What gradients are rounded to for the way between ranks: "none", or "bf16" (half the bytes
+    /// of fp32, added in fp32).
+    std::string compression = "none";
     /// How ranks exchange gradients: "auto", "shared_memory" or "gloo".
     std::string transport = "auto";
 

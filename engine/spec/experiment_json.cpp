@@ -257,14 +257,7 @@ void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) 
     reader.integer("zero", parallel.zero);
     reader.text("recompute", parallel.recompute);
     reader.text("transport", parallel.transport);
-    // Keys of the format whose other values this version cannot run: it refuses them in words.
-    const std::vector<std::pair<const char*, Json>> fixed = {{"compression", "none"}};
-    for (const auto& [key, only] : fixed) {
-        const Json* value = reader.take(key);
-        if (value && *value != only)
-            reader.problem(
-                key, {"Found %1; this version can only do %2.", {kindOf(*value), jsonText(only)}});
-    }
+    reader.text("compression", parallel.compression);
     reader.finish();
 }
 

@@ -107,6 +107,7 @@ std::string toJson(const Experiment& experiment) {
                          {"accumulate", experiment.parallel.accumulate},
                          {"zero", experiment.parallel.zero},
                          {"recompute", experiment.parallel.recompute},
+                         {"compression", experiment.parallel.compression},
                          {"transport", experiment.parallel.transport}}},
                        {"devices", experiment.devices}};
     return jsonText(json, 2) + "\n";

@@ -174,6 +174,10 @@ private:
         checkOneOf("parallel.schedule", parallel.schedule, {"gpipe", "1f1b", "interleaved"});
         checkOneOf("parallel.recompute", parallel.recompute, {"none", "blocks"});
         checkOneOf("parallel.transport", parallel.transport, {"auto", "shared_memory", "gloo"});
+        checkOneOf("parallel.compression", parallel.compression, {"none", "bf16"});
+        if (parallel.compression == "bf16" && m_experiment.precision == Precision::Fp64)
+            add("parallel.compression", {"Gradients in fp64 are not rounded to bf16 on their way."},
+                {"Set parallel.compression to none, or choose fp32."});
         const std::size_t before = m_problems.size();
         checkRange("parallel.data", parallel.data, 1, kMaxRanks);
         checkRange("parallel.tensor", parallel.tensor, 1, kMaxRanks);

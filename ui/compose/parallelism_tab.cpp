@@ -116,6 +116,7 @@ QWidget* ParallelismTab::makeForm() {
         memory->addField(path);
     column->addWidget(memory);
     auto* exchange = new FormGroup(m_theme, m_document, tr("Exchange"), label, panel);
+    exchange->addField("parallel.compression");
     exchange->addField("parallel.transport");
     exchange->addWidget(makeParagraph(
         m_theme, TypeStyle::Small, QStringLiteral("text3"),
