@@ -51,6 +51,7 @@ std::vector<CommandEntry> makeTable() {
     table.push_back(entry<RunsShowCommand>());
     table.push_back(entry<RunsExportCommand>());
     table.push_back(entry<RunsStopCommand>());
+    table.push_back(entry<RunsTraceCommand>());
     table.push_back(entry<RunsDeleteCommand>());
     table.push_back({SamplesListCommand::info(), [](const Arguments&, Console& console) {
                          return std::make_unique<SamplesListCommand>(console);

@@ -8,6 +8,7 @@
 #include "app/cli/table.h"
 #include "app/cli/workspace.h"
 #include "app/run/run_quality.h"
+#include "app/store/step_splits.h"
 
 #include <algorithm>
 #include <array>
@@ -29,6 +30,10 @@ constexpr std::array kMetrics = {
 constexpr int kLongestName = 40;
 constexpr int kLogLines = 10;
 constexpr int kClassesShown = 20;
+/// By spec::metric::kStepParts.
+constexpr std::array kPartNames = {"data",          "forward",   "backward",
+                                   "communication", "optimizer", "waiting"};
+static_assert(kPartNames.size() == spec::metric::kStepParts.size());
 
 QString valueText(std::optional<double> number) {
     return formatValue(number, 4, QLocale::c());
@@ -74,6 +79,33 @@ Result<QString> metricsText(StoreReader& reader, RunId run) {
 
 QString percent(std::optional<double> share) {
     return share ? formatPercent(*share, 1, QLocale::c()) : unknownText();
+}
+
+QString partText(double seconds, const StepSplit& split) {
+    return formatPercent(seconds / split.step, 1, QLocale::c());
+}
+
+/// Where the time of a step goes, a row for each rank.
+Result<QString> splitText(StoreReader& reader, RunId run) {
+    const Result<std::vector<StepSplit>> splits = stepSplits(reader, run);
+    if (!splits.ok())
+        return splits.error();
+    if (splits->empty())
+        return QString();
+    std::vector<TableColumn> columns{{QStringLiteral("rank"), Qt::AlignRight},
+                                     {QStringLiteral("step, ms"), Qt::AlignRight}};
+    for (const char* name : kPartNames)
+        columns.push_back({QString::fromLatin1(name), Qt::AlignRight});
+    columns.push_back({QStringLiteral("all communication"), Qt::AlignRight});
+    Table table(columns);
+    for (const StepSplit& split : *splits) {
+        QStringList row{QString::number(split.rank), valueText(split.step * 1e3)};
+        for (const double part : split.parts)
+            row << partText(part, split);
+        row << partText(split.communication, split); // what hides behind computing, too
+        table.addRow(row);
+    }
+    return QString(QStringLiteral("\nWhere a step goes\n") + table.text() + u'\n');
 }
 
 /// What the newest validation says of each class; the least found ones where there are many.
@@ -202,7 +234,10 @@ QJsonObject runAsJson(const RunRecord& run, const RunFigures& figures) {
 
 Result<QString> runText(StoreReader& reader, const RunRecord& run) {
     const Result<QString> metrics = metricsText(reader, run.id);
+    const Result<QString> split = splitText(reader, run.id);
     const Result<QString> classes = classesText(reader, run.id);
+    if (!split.ok())
+        return split.error();
     if (!metrics.ok())
         return metrics.error();
     if (!classes.ok())
@@ -224,7 +259,7 @@ Result<QString> runText(StoreReader& reader, const RunRecord& run) {
     if (run.failure)
         line(QLatin1StringView("failure"),
              visibleText(QString::fromStdString(run.failure->sentence())));
-    return QString(text + *metrics + *classes + logText(reader, run.id));
+    return QString(text + *metrics + *split + *classes + logText(reader, run.id));
 }
 
 } // namespace trainyard::app

@@ -119,6 +119,11 @@ void RunsShowCommand::work() {
         QJsonObject json = runAsJson(*run, RunFigures(store().reader()));
         if (!confusion->isEmpty())
             json[QStringLiteral("confusion")] = *confusion;
+        const Result<QJsonArray> splits = stepSplitsAsJson(store().reader(), run->id);
+        if (!splits.ok())
+            return fail(splits.error());
+        if (!splits->isEmpty())
+            json[QStringLiteral("step_split")] = *splits;
         console().printRaw(jsonText(json));
     } else {
         const Result<QString> text = runText(store().reader(), *run);
@@ -283,6 +288,37 @@ void RunsStopCommand::work() {
             emit finished(kExitOk);
         });
     });
+}
+
+CommandInfo RunsTraceCommand::info() {
+    return {
+        QStringLiteral("runs trace"),
+        {QStringLiteral("RUN")},
+        {storeOption(),
+         {QStringLiteral("--out"), QStringLiteral("FILE"), QStringLiteral("the trace, as .json")}},
+        QStringLiteral("Write what each rank did, instruction by instruction, as a Chrome trace."),
+        QStringLiteral("It has all of five steps (10 to 14, counted from 0) and the last 256 "
+                       "instructions of each rank, of a\nrun that failed those before its end. "
+                       "Open it in chrome://tracing or Perfetto.")};
+}
+
+void RunsTraceCommand::work() {
+    const QString path = arguments().value(QStringLiteral("--out"));
+    if (path.isEmpty())
+        return fail(Error({"The file to write is missing."}, {}, {"Add --out FILE.json."}),
+                    kExitInvalid);
+    const std::optional<RunRecord> run = namedRun();
+    if (!run)
+        return;
+    launcher().trace(
+        run->uid, path, this, [this, run = *run, path](const Result<QJsonObject>& reply) {
+            if (!reply.ok())
+                return fail(reply.error());
+            const qint64 count = (*reply)[QLatin1StringView("instructions")].toInteger();
+            console().print(u"Wrote " + QString::number(count) + u" instructions of run " +
+                            numberOf(run) + u" to " + path);
+            emit finished(kExitOk);
+        });
 }
 
 CommandInfo RunsDeleteCommand::info() {

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// runs list, show, export, stop and delete. Each first brings into the store what the journals
-// have, so that what it says is true even when no studio has been open.
+// runs list, show, export, trace, stop and delete. Each first brings into the store what the
+// journals have, so that what it says is true even when no studio has been open.
 #pragma once
 
 #include "app/cli/command.h"
@@ -70,6 +70,16 @@ private:
 };
 
 class RunsStopCommand : public RunsCommand {
+    Q_OBJECT
+public:
+    using RunsCommand::RunsCommand;
+    static CommandInfo info();
+
+protected:
+    void work() override;
+};
+
+class RunsTraceCommand : public RunsCommand {
     Q_OBJECT
 public:
     using RunsCommand::RunsCommand;

@@ -98,6 +98,9 @@ bool RunCurves::readLanes(const Axes& axes) {
         grown = true;
         if (each.metric == QLatin1StringView(spec::metric::kMemory))
             lane.memoryBytes = points->values.back();
+        lane.split.rank = each.rank;
+        if (double* place = placeInSplit(each.metric, lane.split))
+            *place = points->values.back();
         if (each.metric != QLatin1StringView(spec::metric::kUtilization))
             continue;
         for (std::size_t i = 0; i < points->size(); ++i) {

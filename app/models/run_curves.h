@@ -7,6 +7,7 @@
 #pragma once
 
 #include "app/store/run_store.h"
+#include "app/store/step_splits.h"
 
 #include <QElapsedTimer>
 #include <QObject>
@@ -33,6 +34,7 @@ struct LaneColumns {
     std::vector<double> epochs;
     std::vector<double> utilization; ///< percent
     double memoryBytes = 0;          ///< last one
+    StepSplit split;                 ///< last one; step 0: not known
 };
 
 class RunCurves : public QObject {

@@ -20,7 +20,8 @@ constexpr auto kProbeTimeout = 20s;
 constexpr auto kInspectTimeout = 10min; ///< large data on a slow disk
 constexpr auto kPredictTimeout = 60min; ///< a large data set with a large model
 constexpr auto kStartTimeout = 90s;
-constexpr auto kStopTimeout = 60s; ///< the ranks get time to end, and are killed then
+constexpr auto kTraceTimeout = 2min; ///< some 100 MB for many ranks
+constexpr auto kStopTimeout = 60s;   ///< the ranks get time to end, and are killed then
 
 Problems problemsFromJson(const QJsonArray& array) {
     Problems problems;
@@ -130,6 +131,14 @@ void LocalLauncher::start(const QString& run, const QByteArray& experiment, int 
 void LocalLauncher::stop(const QString& run, QObject* context, Handler<QJsonObject> handler) const {
     call(QStringLiteral("stop"), {QStringLiteral("--run"), run}, kStopTimeout, context,
          std::move(handler));
+}
+
+void LocalLauncher::trace(const QString& run, const QString& path, QObject* context,
+                          Handler<QJsonObject> handler) const {
+    call(QStringLiteral("trace"),
+         {QStringLiteral("--run"), run, QStringLiteral("--out"),
+          QDir::current().absoluteFilePath(path)},
+         kTraceTimeout, context, std::move(handler));
 }
 
 void LocalLauncher::remove(const QString& run, QObject* context,

@@ -50,6 +50,9 @@ public:
                QObject* context, Handler<StartReply> handler) const;
     /// Answers when the run has ended.
     void stop(const QString& run, QObject* context, Handler<QJsonObject> handler) const;
+    /// Writes the run's Chrome trace to the file `path`, also of a run that goes on.
+    void trace(const QString& run, const QString& path, QObject* context,
+               Handler<QJsonObject> handler) const;
     /// Deletes what the run has left here. Refuses while it runs.
     void remove(const QString& run, QObject* context, Handler<QJsonObject> handler) const;
     AttachCall attach(const QString& run) const;

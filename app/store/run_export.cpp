@@ -6,9 +6,9 @@
 #include "app/store/run_export.h"
 
 #include "app/base/format.h"
+#include "app/store/step_splits.h"
 #include "app/store/store_json.h"
 
-#include <QJsonArray>
 #include <QJsonDocument>
 
 #include <algorithm>
@@ -76,8 +76,9 @@ QByteArray jsonText(const QString& text) {
     return array.mid(1, array.size() - 2);
 }
 
-void writePoints(Output& out, const Points& points) {
-    out.write("{\"steps\":[");
+/// Without the end of the object.
+void writePoints(Output& out, const Points& points, const char* steps = "steps") {
+    out.write(QByteArray("{\"") + steps + "\":[");
     for (std::size_t i = 0; i < points.size(); ++i)
         out.write((i > 0 ? "," : "") + QByteArray::number(static_cast<qlonglong>(points.steps[i])));
     out.write("],\"values\":[");
@@ -172,6 +173,28 @@ Result<std::vector<Column>> readColumns(StoreReader& reader, RunId run) {
     return columns;
 }
 
+/// ,"devices":[{"rank","device","metric","time_us":[...],"values":[...]}]; nothing where there are
+/// none.
+Result<void> writeDevices(Output& out, StoreReader& reader, RunId run) {
+    const Result<std::vector<DeviceSeries>> series = reader.deviceSeries(run);
+    if (!series)
+        return series.error();
+    for (std::size_t i = 0; i < series->size(); ++i) {
+        const DeviceSeries& each = (*series)[i];
+        const Result<Points> points = reader.devicePoints(run, each);
+        if (!points)
+            return points.error();
+        out.write((i > 0 ? ",\n" : ",\"devices\":[\n") + QByteArray("{\"rank\":") +
+                  QByteArray::number(each.rank) + ",\"device\":" + jsonText(each.device) +
+                  ",\"metric\":" + jsonText(each.metric) + ",\"samples\":");
+        writePoints(out, *points, "time_us");
+        out.write("}}");
+    }
+    if (!series->empty())
+        out.write("\n]");
+    return {};
+}
+
 /// All steps of all columns, each once, rising.
 std::vector<std::int64_t> allSteps(const std::vector<Column>& columns) {
     std::vector<std::int64_t> steps;
@@ -234,6 +257,25 @@ Result<QJsonObject> confusionAsJson(StoreReader& reader, RunId run) {
     return json;
 }
 
+Result<QJsonArray> stepSplitsAsJson(StoreReader& reader, RunId run) {
+    const Result<std::vector<StepSplit>> splits = stepSplits(reader, run);
+    if (!splits)
+        return splits.error();
+    QJsonArray list;
+    for (const StepSplit& split : *splits) {
+        QJsonObject json{{u"rank"_qs, split.rank},
+                         {u"device"_qs, split.device},
+                         {QString::fromLatin1(spec::metric::kStepTime), jsonValue(split.step)}};
+        for (std::size_t part = 0; part < split.parts.size(); ++part)
+            json.insert(QLatin1StringView(spec::metric::kStepParts[part]),
+                        jsonValue(split.parts[part]));
+        json.insert(QLatin1StringView(spec::metric::kStepCommunication),
+                    jsonValue(split.communication));
+        list.append(json);
+    }
+    return list;
+}
+
 Result<void> exportConfusionCsv(const ConfusionTable& table, QIODevice& device) {
     Output out(device);
     out.write("label");
@@ -265,6 +307,9 @@ Result<void> exportJson(StoreReader& reader, RunId run, QIODevice& device) {
     if (!finals)
         return finals.error();
     const Result<QJsonObject> confusion = confusionAsJson(reader, run);
+    const Result<QJsonArray> splits = stepSplitsAsJson(reader, run);
+    if (!splits)
+        return splits.error();
     if (!series)
         return series.error();
     if (!confusion)
@@ -281,6 +326,8 @@ Result<void> exportJson(StoreReader& reader, RunId run, QIODevice& device) {
     head.insert(u"events", describe(*events));
     if (!confusion->isEmpty())
         head.insert(u"confusion", *confusion);
+    if (!splits->isEmpty())
+        head.insert(u"step_split", *splits);
 
     Output out(device);
     QByteArray text = QJsonDocument(head).toJson(QJsonDocument::Compact);
@@ -305,7 +352,10 @@ Result<void> exportJson(StoreReader& reader, RunId run, QIODevice& device) {
         }
         out.write("}");
     }
-    out.write("\n}}\n");
+    out.write("\n}");
+    if (const Result<void> written = writeDevices(out, reader, run); !written)
+        return written;
+    out.write("}\n");
     return out.finish();
 }
 

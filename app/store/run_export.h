@@ -11,6 +11,7 @@
 #include "app/store/store_reader.h"
 
 #include <QIODevice>
+#include <QJsonArray>
 #include <QJsonObject>
 
 namespace trainyard::app {
@@ -19,13 +20,16 @@ namespace trainyard::app {
 Result<void> exportCsv(StoreReader& reader, RunId run, QIODevice& out);
 
 /// Everything known of the run: record, configuration, final values, events, the confusion tables
-/// where it has any, and each metric with its steps and values; what a later attempt has superseded
-/// under "superseded".
+/// where it has any, where the time of a step goes, and each metric with its steps and values; what
+/// a later attempt has superseded under "superseded"; then the samples of each rank's device.
 Result<void> exportJson(StoreReader& reader, RunId run, QIODevice& out);
 
 /// {"newest", "best"}: {"step", "epoch", "classes": names, "counts": a row for each label, a column
 /// for each prediction}. Empty where the run has no table.
 Result<QJsonObject> confusionAsJson(StoreReader& reader, RunId run);
+
+/// [{"rank", "device", "step_time", "step_data", ...}]: seconds a step, means over the run.
+Result<QJsonArray> stepSplitsAsJson(StoreReader& reader, RunId run);
 
 /// One row for each label, one column for each prediction, both with their names.
 Result<void> exportConfusionCsv(const ConfusionTable& table, QIODevice& out);

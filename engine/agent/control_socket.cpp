@@ -15,6 +15,8 @@ namespace trainyard::engine {
 namespace {
 
 constexpr std::string_view kStop = "stop ";
+constexpr std::string_view kTrace = "trace";
+constexpr std::string_view kTraceAnswer = "traced\n";
 constexpr std::size_t kRequestBytes = 64;
 constexpr std::size_t kMaxClients = 32;
 
@@ -76,7 +78,7 @@ void ControlServer::acceptClients() {
         FileHandle file(::accept4(m_file.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
         if (!file.isOpen())
             return;
-        m_clients.push_back({std::move(file), {}, false});
+        m_clients.push_back({std::move(file), {}, false, false});
     }
 }
 
@@ -94,15 +96,29 @@ std::vector<double> ControlServer::takeStopRequests() {
         const std::size_t end = client.received.find('\n');
         if (end == std::string::npos)
             return client.received.size() > kRequestBytes;
-        const std::optional<double> grace = stopRequest(client.received.substr(0, end));
+        const std::string line = client.received.substr(0, end);
+        const std::optional<double> grace = stopRequest(line);
         if (grace)
             requests.push_back(*grace);
         client.waitsForEnd = grace.has_value();
+        client.waitsForTrace = line == kTrace;
         client.received.clear();
-        return !grace;
+        return !client.waitsForEnd && !client.waitsForTrace;
     };
     std::erase_if(m_clients, isDone);
     return requests;
+}
+
+bool ControlServer::wantsTrace() const {
+    return std::ranges::any_of(m_clients, &Client::waitsForTrace);
+}
+
+void ControlServer::answerTrace() {
+    for (const Client& client : m_clients)
+        if (client.waitsForTrace)
+            (void)::send(client.file.fd(), kTraceAnswer.data(), kTraceAnswer.size(),
+                         MSG_NOSIGNAL | MSG_DONTWAIT);
+    std::erase_if(m_clients, [](const Client& client) { return client.waitsForTrace; });
 }
 
 void ControlServer::close(const std::string& answer) {
@@ -114,17 +130,17 @@ void ControlServer::close(const std::string& answer) {
     m_file.close();
 }
 
-std::optional<std::string> askToStop(const RunFolder& folder, double graceSeconds,
-                                     double timeoutSeconds) {
+namespace {
+
+/// Sends a line and waits for the line that comes back.
+std::optional<std::string> ask(const RunFolder& folder, const std::string& request,
+                               double timeoutSeconds) {
     const FileHandle directory = openFolder(folder);
     const FileHandle file(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
     const sockaddr_un address = addressIn(directory);
     if (!directory.isOpen() || !file.isOpen() ||
         ::connect(file.fd(), generic(address), sizeof address) != 0)
         return std::nullopt;
-    char number[32];
-    const auto end = std::to_chars(number, number + sizeof number, graceSeconds);
-    const std::string request = std::string(kStop) + std::string(number, end.ptr) + "\n";
     if (::send(file.fd(), request.data(), request.size(), MSG_NOSIGNAL) < 0)
         return std::nullopt;
 
@@ -146,6 +162,19 @@ std::optional<std::string> askToStop(const RunFolder& folder, double graceSecond
     }
     answer.resize(answer.find('\n'));
     return answer;
+}
+
+} // namespace
+
+std::optional<std::string> askToStop(const RunFolder& folder, double graceSeconds,
+                                     double timeoutSeconds) {
+    char number[32];
+    const auto end = std::to_chars(number, number + sizeof number, graceSeconds);
+    return ask(folder, std::string(kStop) + std::string(number, end.ptr) + "\n", timeoutSeconds);
+}
+
+bool askForTrace(const RunFolder& folder, double timeoutSeconds) {
+    return ask(folder, std::string(kTrace) + "\n", timeoutSeconds).has_value();
 }
 
 } // namespace trainyard::engine

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// How `stop` reaches a supervisor: a unix socket in the run folder, one line there, one line back
-// when the run has ended. The folder's permissions are the access control. Both sides name the
+// How `stop` and `trace` reach a supervisor: a unix socket in the run folder, one line there, one
+// line back when it is done. The folder's permissions are the access control. Both sides name the
 // socket through the folder's descriptor, so the length of the run's path does not matter (sun_path
 // has room for 108 bytes only).
 #pragma once
@@ -25,6 +25,10 @@ public:
     void addTo(std::vector<pollfd>& waitFor) const;
     /// Seconds of grace of the stop requests that came in since the last call.
     std::vector<double> takeStopRequests();
+    /// Somebody has asked for the trace since the last answerTrace(), as of takeStopRequests().
+    bool wantsTrace() const;
+    /// The trace is in its file now, or can not be.
+    void answerTrace();
     /// Answers all who wait, and takes no more.
     void close(const std::string& answer);
 
@@ -33,6 +37,7 @@ private:
         FileHandle file;
         std::string received;
         bool waitsForEnd = false;
+        bool waitsForTrace = false;
     };
     void acceptClients();
 
@@ -45,5 +50,8 @@ private:
 /// or it went away before it answered.
 std::optional<std::string> askToStop(const RunFolder& folder, double graceSeconds,
                                      double timeoutSeconds);
+
+/// Asks the supervisor to write the run's trace as of now. False as above.
+bool askForTrace(const RunFolder& folder, double timeoutSeconds);
 
 } // namespace trainyard::engine

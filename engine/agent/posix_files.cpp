@@ -90,15 +90,14 @@ std::string readSmallFile(const std::string& path) {
     return file.isOpen() ? readAll(file.fd(), 16u << 20) : std::string();
 }
 
-Result<void> writeFileAtomically(const std::string& path, std::string_view content) {
+Result<void> writeFileAtomically(const std::string& path, std::string_view content, unsigned mode) {
     const std::string temporary = path + ".new";
     const auto fail = [&]() {
         const int error = errno;
         ::unlink(temporary.c_str());
         return fileError("write", path, error);
     };
-    FileHandle file(
-        ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, S_IRUSR | S_IWUSR));
+    FileHandle file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
     if (!file.isOpen() || !writeAll(file.fd(), content) || ::fsync(file.fd()) != 0)
         return fail();
     file.close();

@@ -48,6 +48,10 @@ Result<Pipe> makePipe();
 /// "disk full: PATH" for ENOSPC and EDQUOT, else "Cannot %verb PATH: reason."
 Error fileError(std::string_view verb, const std::string& path, int errorNumber);
 
+/// Access rights of files.
+inline constexpr unsigned kOwnerOnly = 0600;
+inline constexpr unsigned kAsUmaskSays = 0666;
+
 /// All bytes or false with errno set. Interrupted writes go on.
 bool writeAll(int fd, std::string_view bytes);
 /// Up to end of file or `limit` + 1 bytes, so that the caller sees when there was more than
@@ -56,7 +60,8 @@ std::string readAll(int fd, std::size_t limit);
 /// The whole file; empty when it can not be read. For /proc and the like.
 std::string readSmallFile(const std::string& path);
 /// A reader sees the old file or the new one, also after a crash of the machine.
-Result<void> writeFileAtomically(const std::string& path, std::string_view content);
+Result<void> writeFileAtomically(const std::string& path, std::string_view content,
+                                 unsigned mode = kOwnerOnly);
 /// Makes the folder and those above it, for this user only.
 Result<void> makeFolders(const std::string& path);
 

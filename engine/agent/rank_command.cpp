@@ -31,6 +31,18 @@ void* mapStatusPage(int worldSize) {
     return mapping == MAP_FAILED ? nullptr : mapping;
 }
 
+/// This rank's part of the flight records, or null where there are none.
+FlightRecord* mapRecord(const RankArguments& arguments) {
+    struct stat status {};
+    const std::size_t offset = kRankRecordBytes * static_cast<std::size_t>(arguments.rank);
+    if (::fstat(kRecordFd, &status) != 0 || !S_ISREG(status.st_mode) ||
+        static_cast<std::size_t>(status.st_size) < offset + kRankRecordBytes)
+        return nullptr;
+    void* mapping = ::mmap(nullptr, kRankRecordBytes, PROT_READ | PROT_WRITE, MAP_SHARED, kRecordFd,
+                           static_cast<off_t>(offset));
+    return mapping == MAP_FAILED ? nullptr : static_cast<FlightRecord*>(mapping);
+}
+
 bool isOpen(int fd) {
     return ::fcntl(fd, F_GETFD) >= 0;
 }
@@ -71,6 +83,7 @@ int rankMain(const RankArguments& arguments) {
                                 .worldSize = arguments.worldSize,
                                 .threads = arguments.threads,
                                 .status = mapping ? &page : nullptr,
+                                .record = mapRecord(arguments),
                                 .segmentFd = isOpen(kSegmentFd) ? kSegmentFd : -1,
                                 .deadline = waitForOthersLimit(),
                                 .events = events};

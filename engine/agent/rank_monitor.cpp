@@ -40,11 +40,11 @@ bool readPipe(FileHandle& file, Take take) {
 } // namespace
 
 RankMonitor::RankMonitor(int rank, RankProcess process, int threads, const RankStatus& status,
-                         JournalWriter& journal)
+                         const FlightRecord* record, JournalWriter& journal)
     : m_status(status), m_journal(journal), m_events(std::move(process.events)),
       m_output{std::move(process.output), LogLevel::Info, {}},
       m_errors{std::move(process.errors), LogLevel::Warning, {}},
-      m_sampler(rank, process.pid, threads) {
+      m_sampler(rank, process.pid, threads), m_split(record) {
     m_record.rank = rank;
     m_record.pid = process.pid;
     m_record.device = cpuDeviceOf(rank);
@@ -74,20 +74,32 @@ void RankMonitor::drain(std::int64_t nowNs) {
             Message("Rank %1 ended in the middle of an event; %2 bytes of it are lost.",
                     {std::to_string(m_record.rank), std::to_string(m_frames.pending())}));
     reportDroppedLines();
+    reportLastSteps();
+}
+
+/// Those after the last tick: all of them where a run is over in less than a second.
+void RankMonitor::reportLastSteps() {
+    spec::DeviceSample sample{m_record.rank, m_record.device, m_split.sample()};
+    if (!sample.values.empty())
+        m_journal.append(sample, wallClockNs());
 }
 
 void RankMonitor::tick(std::int64_t nowNs) {
     reportDroppedLines();
     if (m_record.ended)
         return;
-    if (const std::optional<spec::DeviceSample> sample = m_sampler.sample(nowNs))
+    if (std::optional<spec::DeviceSample> sample = m_sampler.sample(nowNs)) {
+        const std::vector<spec::NamedValue> split = m_split.sample();
+        sample->values.insert(sample->values.end(), split.begin(), split.end());
         m_journal.append(*sample, wallClockNs());
+    }
 }
 
 void RankMonitor::markEnded(int waitStatus, int order, bool bySupervisor) {
     m_record.ended = true;
     m_record.waitStatus = waitStatus;
     m_record.endOrder = order;
+    m_record.endedNs = monotonicNs();
     m_record.endedBySupervisor = bySupervisor;
 }
 

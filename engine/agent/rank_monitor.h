@@ -10,6 +10,7 @@
 #include "engine/agent/log_lines.h"
 #include "engine/agent/rank_process.h"
 #include "engine/agent/run_verdict.h"
+#include "engine/agent/step_split.h"
 
 #include <poll.h>
 #include <vector>
@@ -18,8 +19,9 @@ namespace trainyard::engine {
 
 class RankMonitor {
 public:
+    /// `record` may be null.
     RankMonitor(int rank, RankProcess process, int threads, const RankStatus& status,
-                JournalWriter& journal);
+                const FlightRecord* record, JournalWriter& journal);
 
     void addTo(std::vector<pollfd>& waitFor) const;
     /// Takes what the pipes hold now; true if there was something.
@@ -51,6 +53,7 @@ private:
     void writeLines(const std::vector<std::string>& lines, spec::LogLevel level,
                     std::int64_t nowNs);
     void reportDroppedLines();
+    void reportLastSteps();
     void log(spec::LogLevel level, Message text);
 
     RankRecord m_record;
@@ -64,6 +67,7 @@ private:
     LogThrottle m_throttle;
     bool m_exhaustionReported = false;
     DeviceSampler m_sampler;
+    StepSplit m_split;
     std::int64_t m_failedAtNs = 0;
 };
 

@@ -56,7 +56,7 @@ std::vector<std::string> environmentFor(const RunFolder& folder) {
 }
 
 struct ChildFds {
-    int input, output, errors, events, status, segment, report;
+    int input, output, errors, events, status, segment, record, report;
 };
 
 /// Between fork and exec: only calls that are safe there. Returns only when something failed.
@@ -70,13 +70,14 @@ void becomeRank(ChildFds fds, pid_t supervisor, char* const* arguments, char* co
     if (::getppid() != supervisor) // it died before the line above
         ::_exit(1);
     int* const all[] = {&fds.input,  &fds.output,  &fds.errors, &fds.events,
-                        &fds.status, &fds.segment, &fds.report};
+                        &fds.status, &fds.segment, &fds.record, &fds.report};
     for (int* fd : all)
         if ((*fd = ::fcntl(*fd, F_DUPFD_CLOEXEC, kFirstFreeFd)) < 0)
             return;
     const std::pair<int, int> places[] = {{fds.input, STDIN_FILENO},   {fds.output, STDOUT_FILENO},
                                           {fds.errors, STDERR_FILENO}, {fds.events, kEventsFd},
-                                          {fds.status, kStatusFd},     {fds.segment, kSegmentFd}};
+                                          {fds.status, kStatusFd},     {fds.segment, kSegmentFd},
+                                          {fds.record, kRecordFd}};
     for (const auto& [from, to] : places)
         if (::dup2(from, to) < 0)
             return;
@@ -108,16 +109,43 @@ Result<SharedMemory> SharedMemory::create(int worldSize) {
     new (mapping) StatusHeader;
     for (int rank = 0; rank < worldSize; ++rank)
         new (&memory.status().rank(rank)) RankStatus;
+    memory.makeRecords(worldSize);
     return memory;
+}
+
+/// Records are worth no run: where the system has no room for them there are none.
+void SharedMemory::makeRecords(int worldSize) {
+    m_recordFile = FileHandle(::memfd_create("trainyard-record", MFD_CLOEXEC));
+    const std::size_t bytes = kRankRecordBytes * static_cast<std::size_t>(worldSize);
+    void* mapping = MAP_FAILED;
+    if (m_recordFile.isOpen() && ::ftruncate(recordFd(), static_cast<off_t>(bytes)) == 0)
+        mapping = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, recordFd(), 0);
+    if (mapping == MAP_FAILED) {
+        m_recordFile = FileHandle(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+        return;
+    }
+    m_records = mapping;
+    m_recordBytes = bytes;
+}
+
+const FlightRecord* SharedMemory::record(int rank) const {
+    return m_records ? reinterpret_cast<const FlightRecord*>(
+                           static_cast<const std::byte*>(m_records) +
+                           kRankRecordBytes * static_cast<std::size_t>(rank))
+                     : nullptr;
 }
 
 SharedMemory::SharedMemory(SharedMemory&& other) noexcept
     : m_statusFile(std::move(other.m_statusFile)), m_segmentFile(std::move(other.m_segmentFile)),
-      m_mapping(std::exchange(other.m_mapping, nullptr)), m_bytes(other.m_bytes) {}
+      m_recordFile(std::move(other.m_recordFile)),
+      m_mapping(std::exchange(other.m_mapping, nullptr)), m_bytes(other.m_bytes),
+      m_records(std::exchange(other.m_records, nullptr)), m_recordBytes(other.m_recordBytes) {}
 
 SharedMemory::~SharedMemory() {
     if (m_mapping)
         ::munmap(m_mapping, m_bytes);
+    if (m_records)
+        ::munmap(m_records, m_recordBytes);
 }
 
 Result<RankProcess> startRank(const RankCommand& command, const RunFolder& folder,
@@ -142,7 +170,7 @@ Result<RankProcess> startRank(const RankCommand& command, const RunFolder& folde
     const std::vector<char*> environmentPointers = pointersTo(environment);
     const ChildFds fds{
         null.fd(),         output->writeEnd.fd(), errors->writeEnd.fd(), events->writeEnd.fd(),
-        memory.statusFd(), memory.segmentFd(),    report->writeEnd.fd()};
+        memory.statusFd(), memory.segmentFd(),    memory.recordFd(),     report->writeEnd.fd()};
     const pid_t supervisor = ::getpid();
     const pid_t pid = ::fork();
     if (pid == 0) {

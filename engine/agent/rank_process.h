@@ -7,6 +7,7 @@
 
 #include "engine/agent/posix_files.h"
 #include "engine/agent/run_folder.h"
+#include "engine/runtime/flight_record.h"
 #include "engine/runtime/rank_protocol.h"
 
 #include <string>
@@ -26,13 +27,21 @@ public:
     StatusPage status() const { return StatusPage(m_mapping); }
     int statusFd() const { return m_statusFile.fd(); }
     int segmentFd() const { return m_segmentFile.fd(); }
+    /// A memfd, or something else where there is no memory for records.
+    int recordFd() const { return m_recordFile.fd(); }
+    /// Null where there are no records.
+    const FlightRecord* record(int rank) const;
 
 private:
     SharedMemory() = default;
+    void makeRecords(int worldSize);
     FileHandle m_statusFile;
     FileHandle m_segmentFile;
+    FileHandle m_recordFile;
     void* m_mapping = nullptr;
     std::size_t m_bytes = 0;
+    void* m_records = nullptr;
+    std::size_t m_recordBytes = 0;
 };
 
 struct RankProcess {

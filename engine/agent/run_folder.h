@@ -33,6 +33,8 @@ public:
     std::string experiment() const { return path() + "/experiment.json"; }
     std::string journal() const { return path() + "/journal"; }
     std::string reserve() const { return path() + "/reserve"; }
+    /// What the ranks did, see flight_trace.h.
+    std::string trace() const { return path() + "/trace"; }
     std::string lock() const { return path() + "/lock"; }
     std::string supervisorLog() const { return path() + "/supervisor.log"; }
     /// Value of kCookieName.

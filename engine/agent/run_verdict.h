@@ -38,6 +38,7 @@ struct RankRecord {
     int waitStatus = 0; ///< as from waitpid
     int endOrder = 0;   ///< ranks that were seen to end at the same time share a number
     bool endedBySupervisor = false;
+    std::int64_t endedNs = 0;             ///< when that was seen; CLOCK_MONOTONIC
     bool stopped = false;                 ///< its process was halted when the first rank was lost
     RankPoint point;                      ///< when the first rank was lost
     std::optional<spec::Failure> failure; ///< what the rank itself said

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/agent/supervisor.h"
 
+#include "engine/agent/flight_trace.h"
 #include "engine/agent/host_facts.h"
 #include "engine/agent/processes.h"
 
@@ -98,9 +99,9 @@ Result<void> Supervisor::startRanks() {
         if (!process)
             return process.error();
         event.ranks.push_back({rank, process->pid, cpuDeviceOf(rank), m_config.threadsPerRank});
-        m_ranks.push_back(std::make_unique<RankMonitor>(rank, std::move(process).value(),
-                                                        m_config.threadsPerRank,
-                                                        m_memory->status().rank(rank), *m_journal));
+        m_ranks.push_back(std::make_unique<RankMonitor>(
+            rank, std::move(process).value(), m_config.threadsPerRank,
+            m_memory->status().rank(rank), m_memory->record(rank), *m_journal));
     }
     m_journal->append(event, wallClockNs());
     return {};
@@ -145,6 +146,10 @@ void Supervisor::takeInput() {
         m_busy |= rank->readPipes(m_nowNs);
     for (const double grace : m_control->takeStopRequests())
         requestStop(grace, "A person asked for the end.");
+    if (m_control->wantsTrace()) {
+        (void)saveTrace(); // who asked finds the file, or that it is not there
+        m_control->answerTrace();
+    }
 }
 
 void Supervisor::waitForSomething() const {
@@ -242,6 +247,26 @@ void Supervisor::saveJournal() {
         failOwnWork(saved.error());
 }
 
+/// What the ranks did, into the run's folder; nothing where nothing was recorded.
+Result<void> Supervisor::saveTrace() {
+    RunTrace trace{m_config.folder.id(), m_host, {}};
+    bool isEmpty = true;
+    for (const auto& rank : m_ranks) {
+        const RankRecord& record = rank->record();
+        const FlightRecord* memory = m_memory->record(record.rank);
+        if (!memory)
+            continue;
+        RankTrace each{record.rank, record.pid, record.device, 0, 0, {}, {}};
+        readRecord(*memory, each);
+        each.untilNs = record.ended ? record.endedNs : monotonicNs();
+        for (const auto& lane : each.lanes)
+            isEmpty = isEmpty && lane.empty();
+        trace.ranks.push_back(std::move(each));
+    }
+    return isEmpty ? Result<void>()
+                   : writeFileAtomically(m_config.folder.trace(), encodeTrace(trace));
+}
+
 void Supervisor::failOwnWork(Error error) {
     if (m_circumstances.supervisorError)
         return;
@@ -330,6 +355,9 @@ spec::RunState Supervisor::finish() {
         rank->drain(m_nowNs);
         records.push_back(rank->record());
     }
+    if (const Result<void> saved = saveTrace(); !saved && !m_circumstances.supervisorError)
+        log(spec::LogLevel::Warning,
+            Message("What the ranks did last can not be kept: %1", {saved.error().sentence()}));
     const Verdict verdict = judge(records, m_circumstances);
     for (const RankRecord& record : records)
         if (record.failure && record.rank != verdict.culprit)

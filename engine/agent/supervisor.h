@@ -70,6 +70,7 @@ private:
     void tick();
     void watchProgress();
     void saveJournal();
+    Result<void> saveTrace();
     void failOwnWork(Error error);
     void advance();
     void giveUpOnUnkillable();

@@ -44,6 +44,8 @@ VerbExit attachVerb(const std::string& root, const AttachRequest& request);
 VerbExit stopVerb(const std::string& root, const std::string& run, double graceSeconds);
 VerbExit sweepVerb(const std::string& root);
 VerbExit probeVerb(const std::string& root);
+/// The run's Chrome trace, as of now where it runs; to stdout, or to a file and an answer.
+VerbExit traceVerb(const std::string& root, const std::string& run, const std::string& outPath);
 VerbExit removeVerb(const std::string& root, const std::string& run);
 
 } // namespace trainyard::engine

@@ -26,6 +26,7 @@ constexpr const char* kHelp =
     "  attach --run ID --from OFFSET [--nonce X] [--once]\n"
     "                                           the run's journal as a stream\n"
     "  stop   --run ID [--grace SECONDS]        end a run\n"
+    "  trace  --run ID [--out FILE]             what its ranks did, as a Chrome trace\n"
     "  sweep                                    end what killed runs left behind\n"
     "  remove --run ID                          delete an ended run\n"
     "  version                                  the version of this program\n"
@@ -185,6 +186,19 @@ VerbResult remove(const Arguments& arguments) {
     return removeVerb(*root, *run);
 }
 
+VerbResult trace(const Arguments& arguments) {
+    const auto options = Options::parse(arguments, {"--root", "--run", "--out"});
+    if (!options)
+        return options.error();
+    const Result<std::string> root = rootOf(*options);
+    const Result<std::string> run = runOf(*options);
+    if (!root)
+        return root.error();
+    if (!run)
+        return run.error();
+    return traceVerb(*root, *run, options->text("--out"));
+}
+
 VerbResult onRoot(const Arguments& arguments, VerbExit (*verb)(const std::string&)) {
     const auto options = Options::parse(arguments, {"--root"});
     if (!options)
@@ -225,6 +239,8 @@ VerbResult runVerb(const std::string& verb, const Arguments& arguments, const Wo
         return attach(arguments);
     if (verb == "stop")
         return stop(arguments);
+    if (verb == "trace")
+        return trace(arguments);
     if (verb == "remove")
         return remove(arguments);
     return Error(Message("There is no verb %1.", {verb}), {},

@@ -80,12 +80,13 @@ Result<std::unique_ptr<Executor>> Executor::make(const Parts& parts) {
     for (const auto& [purpose, rows] : batchSizes(parts.plan)) {
         Compiled& compiled = executor->m_compiled[{purpose, rows}];
         compiled.program = plan::compileProgram(parts.plan, parts.rank, purpose, rows);
+        compiled.records = recordsOf(parts.plan, executor->m_section, compiled.program);
         executor->makeKernels(compiled);
     }
     if (parts.overlaps && parts.plan.worldSize > 1)
         executor->m_lane = std::make_unique<CommunicationLane>(
-            [self = executor.get()](const plan::Program& program, std::size_t index) {
-                return self->communicate(program, index);
+            [self = executor.get()](const plan::Program&, std::size_t index) {
+                return self->communicateRecorded(index);
             });
     return executor;
 }
@@ -415,7 +416,16 @@ Executor::Compiled& Executor::compiled(plan::Purpose purpose, std::int64_t batch
     return found->second;
 }
 
-void Executor::note(const plan::Instruction& instruction, std::int64_t index) {
+void Executor::noteBegin(const Compiled& compiled, std::size_t index) {
+    const plan::Instruction& instruction = compiled.program.instructions[index];
+    const std::int64_t nowNs = monotonicNs();
+    if (m_parts.recorder)
+        m_parts.recorder->lane(instruction.lane).begin(compiled.records[index], nowNs);
+    notePlace(instruction, index, nowNs);
+}
+
+void Executor::notePlace(const plan::Instruction& instruction, std::size_t index,
+                         std::int64_t nowNs) {
     RankStatus* status = m_parts.status;
     if (!status)
         return;
@@ -426,8 +436,13 @@ void Executor::note(const plan::Instruction& instruction, std::int64_t index) {
         status->layer[length] = '\0';
     }
     status->opcode.store(static_cast<std::uint8_t>(instruction.opcode), std::memory_order_relaxed);
-    status->instruction.store(index, std::memory_order_relaxed);
-    status->timeNs.store(monotonicNs(), std::memory_order_release);
+    status->instruction.store(static_cast<std::int64_t>(index), std::memory_order_relaxed);
+    status->timeNs.store(nowNs, std::memory_order_release);
+}
+
+void Executor::noteEnd(const plan::Instruction& instruction) {
+    if (m_parts.recorder)
+        m_parts.recorder->lane(instruction.lane).end(monotonicNs());
 }
 
 /// What the loss sums up is told by one rank of those that compute the same rows.
@@ -696,22 +711,45 @@ Result<void> Executor::runProgram(Compiled& compiled, StepContext context, const
                                   const StepInput& input, StepResult& result) {
     const plan::Program& program = compiled.program;
     m_sums = result.sums;
+    m_running = &compiled;
     if (m_lane)
         m_lane->begin(program);
     for (std::size_t i = 0; i < program.instructions.size(); ++i) {
         const plan::Instruction& instruction = program.instructions[i];
         if (m_lane && instruction.lane == plan::Lane::Communication)
             continue;
-        note(instruction, static_cast<std::int64_t>(i));
-        if (m_lane)
-            if (auto done = m_lane->waitFor(instruction.waitsFor); !done)
-                return done;
+        if (auto done = waitForLane(program, i); !done)
+            return done;
+        noteBegin(compiled, i);
         if (auto done = runCompute(compiled, i, context, load, input, result); !done)
             return done;
+        noteEnd(instruction);
         if (m_lane)
             m_lane->computed(i);
     }
     return m_lane ? m_lane->finish() : Result<void>();
+}
+
+/// What the compute lane stands at while it waits is the instruction that it waits for.
+Result<void> Executor::waitForLane(const plan::Program& program, std::size_t index) {
+    const std::vector<int>& needed = program.instructions[index].waitsFor;
+    if (!m_lane || needed.empty())
+        return {};
+    const auto last = static_cast<std::size_t>(std::ranges::max(needed));
+    notePlace(program.instructions[last], last, monotonicNs());
+    return m_lane->waitFor(needed);
+}
+
+Result<void> Executor::communicateRecorded(std::size_t index) {
+    const Compiled& compiled = *m_running;
+    LaneRecorder* recorder =
+        m_parts.recorder ? &m_parts.recorder->lane(plan::Lane::Communication) : nullptr;
+    if (recorder)
+        recorder->begin(compiled.records[index], monotonicNs());
+    Result<void> done = communicate(compiled.program, index);
+    if (recorder && done)
+        recorder->end(monotonicNs());
+    return done;
 }
 
 Result<void> Executor::runCompute(Compiled& compiled, std::size_t index, StepContext& context,
@@ -746,11 +784,15 @@ Result<StepResult> Executor::trainStep(std::int64_t batchRows, const StepInput& 
     m_lossSums = {};
     if (m_parts.status)
         m_parts.status->step.store(input.step, std::memory_order_relaxed);
+    if (m_parts.recorder)
+        m_parts.recorder->beginStep(input.step, monotonicNs());
     const StepContext context{m_parts.seed, input.step, 0, batchRows};
     if (auto done = runProgram(compiled, context, load, input, result); !done)
         return done.error();
     if (result.finite)
         averageParameters(input);
+    if (m_parts.recorder)
+        m_parts.recorder->endStep(monotonicNs());
     return result;
 }
 

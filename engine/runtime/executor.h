@@ -13,6 +13,7 @@
 #include "engine/program/program.h"
 #include "engine/runtime/arena.h"
 #include "engine/runtime/communication_lane.h"
+#include "engine/runtime/flight_recorder.h"
 #include "engine/runtime/parameter_update.h"
 #include "engine/runtime/process_groups.h"
 #include "engine/runtime/rank_protocol.h"
@@ -80,6 +81,7 @@ public:
         Optimizer& optimizer;
         RankStatus* status = nullptr;               ///< may be null
         const StatusHeader* statusHeader = nullptr; ///< may be null
+        FlightRecorder* recorder = nullptr;         ///< may be null
         /// The communication lane has a thread of its own: worth it where there is a core for it or
         /// where it mostly waits for a network.
         bool overlaps = false;
@@ -130,7 +132,8 @@ private:
                                  std::int64_t, bool, std::size_t>;
     struct Compiled {
         plan::Program program;
-        std::vector<Kernel*> kernels; ///< by instruction; null: none
+        std::vector<Kernel*> kernels;           ///< by instruction; null: none
+        std::vector<InstructionRecord> records; ///< by instruction
         /// Micro-batches of one size share kernels.
         std::map<KernelKey, std::unique_ptr<Kernel>> owned;
     };
@@ -188,7 +191,11 @@ private:
     double shareCounted(const BatchSums& sums) const;
     void update(const StepInput& input, StepResult& result);
     void averageParameters(const StepInput& input);
-    void note(const plan::Instruction& instruction, std::int64_t index);
+    Result<void> waitForLane(const plan::Program& program, std::size_t index);
+    Result<void> communicateRecorded(std::size_t index);
+    void noteBegin(const Compiled& compiled, std::size_t index);
+    void noteEnd(const plan::Instruction& instruction);
+    void notePlace(const plan::Instruction& instruction, std::size_t index, std::int64_t nowNs);
 
     Parts m_parts;
     const plan::Section& m_section;
@@ -212,6 +219,7 @@ private:
     std::vector<double> m_statistics;           ///< of the batch norms that are reduced
     std::vector<std::size_t> m_statisticsOf;    ///< by OperationId: first, in m_statistics
     std::map<std::pair<plan::Purpose, std::int64_t>, Compiled> m_compiled;
+    const Compiled* m_running = nullptr; ///< whose instructions the communication lane runs
     BatchSums m_sums; ///< of the step that runs, as the communication lane reduces them
     std::unique_ptr<CommunicationLane> m_lane; ///< last: its thread ends first
 };

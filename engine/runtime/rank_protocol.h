@@ -9,6 +9,8 @@
 //   once fd 4: status page, a memfd of statusPageBytes(N) bytes, mapped shared by all ranks and the
 //   supervisor fd 5: collective segment, an empty memfd; each rank sets the same size and maps it
 //   (comm/shm)
+//   fd 6: flight records of all ranks (flight_record.h), a memfd of N * kRankRecordBytes bytes, of
+//   which each rank maps its own part; without such a file nothing is recorded
 // stdout and stderr are pipes that the supervisor journals as log lines.
 // The supervisor writes the first (Hello, RanksStarted) and the last (final StateChanged) events;
 // rank 0 writes Schedule, StateChanged{Running}, Metrics and Summary; any rank may write Log and
@@ -24,6 +26,7 @@ namespace trainyard::engine {
 inline constexpr int kEventsFd = 3;
 inline constexpr int kStatusFd = 4;
 inline constexpr int kSegmentFd = 5;
+inline constexpr int kRecordFd = 6;
 
 /// Exit codes of a rank. Death by a signal or any other code is reported by the supervisor from the
 /// status page.

@@ -194,6 +194,9 @@ private:
         if (!optimizer)
             fail(optimizer.error());
         m_optimizer = std::move(*optimizer);
+        if (m_environment.record)
+            m_recorder.emplace(*m_environment.record, m_plan.sectionOf(m_environment.rank),
+                               StepWindow::of(m_plan.steps));
         Executor::Parts parts{.plan = m_plan,
                               .rank = m_environment.rank,
                               .seed = m_experiment.training.seed,
@@ -203,6 +206,7 @@ private:
                               .status = status(),
                               .statusHeader =
                                   m_environment.status ? &m_environment.status->header() : nullptr,
+                              .recorder = m_recorder ? &*m_recorder : nullptr,
                               .overlaps = usesGloo()};
         auto executor = Executor::make(parts);
         if (!executor)
@@ -603,6 +607,7 @@ private:
     std::unique_ptr<Communicator> m_communicator;
     std::unique_ptr<ProcessGroups> m_groups;
     std::unique_ptr<Optimizer> m_optimizer;
+    std::optional<FlightRecorder> m_recorder;
     std::unique_ptr<Executor> m_executor;
     double m_trainLoss = 0;
     double m_validationLoss = -1; ///< below 0: not validated yet

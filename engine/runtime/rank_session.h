@@ -5,6 +5,7 @@
 #pragma once
 
 #include "engine/runtime/event_sink.h"
+#include "engine/runtime/flight_record.h"
 #include "engine/runtime/rank_protocol.h"
 #include "engine/spec/experiment.h"
 
@@ -20,6 +21,8 @@ struct RankEnvironment {
     int threads = 1;
     /// Mapped page; null outside a supervisor.
     StatusPage* status = nullptr;
+    /// What this rank does is recorded there; null: nowhere.
+    FlightRecord* record = nullptr;
     /// memfd for collectives in shared memory; -1: none.
     int segmentFd = -1;
     /// Longest wait for the other ranks in one collective.

@@ -395,7 +395,8 @@ void SupervisorTest::ranksInheritNothingElse() {
     QCOMPARE(
         QDir(proc).entryList(QDir::AllEntries | QDir::System | QDir::NoDotAndDotDot, QDir::Name),
         (QStringList{QStringLiteral("0"), QStringLiteral("1"), QStringLiteral("2"),
-                     QStringLiteral("3"), QStringLiteral("4"), QStringLiteral("5")}));
+                     QStringLiteral("3"), QStringLiteral("4"), QStringLiteral("5"),
+                     QStringLiteral("6")}));
     QFile environment(QStringLiteral("/proc/%1/environ").arg(pid));
     QVERIFY(environment.open(QIODevice::ReadOnly));
     const QByteArray cookie = "TRAINYARD_RUN=" + m_agent->root().toUtf8() + "/r1";

@@ -3,6 +3,7 @@
 //
 // Exports: every row, every value as itself, the same bytes in every locale.
 #include "app/store/run_export.h"
+#include "app/store/step_splits.h"
 #include "tests/app/store_support.h"
 
 #include <QBuffer>
@@ -50,6 +51,7 @@ private slots:
     void init();
     void csvHasEveryRow();
     void jsonIsValidAndComplete();
+    void stepSplitIsAMeanForEachRank();
     void confusionIsATableAndPartOfTheJson();
     void sameBytesInEveryLocale();
     void supersededPointsAreApart();
@@ -124,6 +126,45 @@ void RunExportTest::jsonIsValidAndComplete() {
         else
             QVERIFY(values[i].isDouble() && values[i].toDouble() == expected);
     }
+}
+
+void RunExportTest::stepSplitIsAMeanForEachRank() {
+    JournalBuilder journal;
+    journal.add(spec::Hello{spec::kProtocolVersion, "0.1.0", "uid", "node-a", 2});
+    const auto sample = [&](std::int32_t rank, double step, double forward) {
+        journal.add(spec::DeviceSample{rank,
+                                       "cpu:" + std::to_string(rank),
+                                       {{"utilization", 90},
+                                        {spec::metric::kStepTime, step},
+                                        {spec::metric::kStepForward, forward},
+                                        {spec::metric::kStepCommunication, 0.25}}});
+    };
+    sample(1, 2.0, 0.5);
+    sample(0, 1.0, 0.25);
+    sample(0, 3.0, 0.75);
+    store(journal);
+    const std::vector<StepSplit> splits = stepSplits(m_store->reader(), m_run).value();
+    QCOMPARE(splits.size(), 2U);
+    QCOMPARE(splits[0].rank, 0);
+    QCOMPARE(splits[0].step, 2.0);
+    QCOMPARE(splits[0].parts[1], 0.5);
+    QCOMPARE(splits[0].communication, 0.25);
+    QCOMPARE(splits[1].device, u"cpu:1"_qs);
+
+    QJsonParseError error;
+    const QJsonObject root = QJsonDocument::fromJson(json(), &error).object();
+    QCOMPARE(error.error, QJsonParseError::NoError);
+    QCOMPARE(root[u"step_split"][0][u"step_time"].toDouble(), 2.0);
+    QCOMPARE(root[u"step_split"][1][u"step_forward"].toDouble(), 0.5);
+    const QJsonArray devices = root[u"devices"].toArray();
+    bool found = false;
+    for (const QJsonValue& device : devices)
+        if (device[u"rank"].toInt() == 0 && device[u"metric"].toString() == u"step_time") {
+            found = true;
+            QCOMPARE(device[u"samples"][u"values"].toArray(), (QJsonArray{1.0, 3.0}));
+            QCOMPARE(device[u"samples"][u"time_us"].toArray().size(), 2);
+        }
+    QVERIFY(found);
 }
 
 void RunExportTest::confusionIsATableAndPartOfTheJson() {

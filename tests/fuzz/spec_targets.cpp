@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Experiments, settings, events, journals, output of ranks, numbers.
+#include "engine/agent/flight_trace.h"
 #include "engine/agent/journal.h"
 #include "engine/agent/log_lines.h"
 #include "engine/base/number_text.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -134,6 +136,16 @@ void fuzzLogLines(FuzzBytes bytes) {
             check(line);
     for (const std::string& line : splitter.finish())
         check(line);
+}
+
+void fuzzTrace(FuzzBytes bytes) {
+    constexpr std::uint8_t kRankFrame = 2;
+    const std::string file =
+        engine::encodeTrace({"run", "host", {}}) +
+        spec::encodeFrame({2, 0, kRankFrame,
+                           std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size())});
+    if (const Result<engine::RunTrace> trace = engine::decodeTrace(file))
+        TRAINYARD_CHECK(nlohmann::json::accept(engine::chromeTrace(*trace)));
 }
 
 void fuzzNumbers(FuzzBytes bytes) {

@@ -20,6 +20,7 @@ void fuzzSettings(FuzzBytes bytes); ///< path and value lines, changes of a samp
 void fuzzEvent(FuzzBytes bytes);    ///< a type, then the payload
 void fuzzFrames(FuzzBytes bytes);   ///< a journal
 void fuzzLogLines(FuzzBytes bytes);
+void fuzzTrace(FuzzBytes bytes); ///< what a trace file holds of one rank
 void fuzzNumbers(FuzzBytes bytes);
 
 // data_targets.cpp; where a format has choices the first byte makes them
@@ -48,6 +49,7 @@ inline constexpr FuzzTarget kFuzzTargets[] = {{"experiment", fuzzExperiment},
                                               {"event", fuzzEvent},
                                               {"frames", fuzzFrames},
                                               {"log_lines", fuzzLogLines},
+                                              {"trace", fuzzTrace},
                                               {"numbers", fuzzNumbers},
                                               {"gzip", fuzzGzip},
                                               {"idx", fuzzIdx},
