@@ -20,12 +20,14 @@
 #include "ui/monitor/log_view.h"
 #include "ui/monitor/monitor_page.h"
 #include "ui/monitor/run_curve_view.h"
+#include "ui/monitor/step_split_view.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/class_bars.h"
 #include "ui/widgets/confusion_map.h"
 #include "ui/widgets/picture_view.h"
 #include "ui/widgets/rail.h"
 #include "ui/widgets/segmented_control.h"
+#include "ui/widgets/step_bars.h"
 
 #include <QAbstractButton>
 #include <QAbstractSpinBox>
@@ -43,6 +45,7 @@
 #include <QTest>
 
 #include <cmath>
+#include <numeric>
 
 using namespace trainyard;
 
@@ -210,6 +213,16 @@ void TestStudio::stopByClick() {
     QTRY_COMPARE_WITH_TIMEOUT(studio.runs.record(run)->status, app::RunStatus::Running, 20'000);
     QTRY_COMPARE_WITH_TIMEOUT(studio.window.monitorPage().curveView().lanes().size(),
                               std::size_t{2}, 10'000);
+    // Where its steps go is told after about a second, for each rank.
+    ui::StepSplitView& split = studio.window.monitorPage().stepSplitView();
+    QTRY_COMPARE_WITH_TIMEOUT(split.bars().rows().size(), std::size_t{2}, 20'000);
+    QVERIFY(split.isVisible());
+    for (const ui::StepBars::Row& row : split.bars().rows()) {
+        const double parts = std::accumulate(row.parts.begin(), row.parts.end(), 0.0);
+        QVERIFY2(parts > 0.5 * row.step && parts <= 1.05 * row.step,
+                 qPrintable(ui::StepBars::describe(row)));
+    }
+    QVERIFY2(split.details().startsWith(QStringLiteral("Rank 0, ")), qPrintable(split.details()));
     auto* stop = studio.window.findChild<QPushButton*>(QStringLiteral("stopButton"));
     QTRY_VERIFY(stop->isVisible() && stop->isEnabled());
     QTest::mouseClick(stop, Qt::LeftButton);

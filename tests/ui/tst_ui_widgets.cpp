@@ -15,6 +15,7 @@
 #include "ui/widgets/rail.h"
 #include "ui/widgets/segmented_control.h"
 #include "ui/widgets/state_chip.h"
+#include "ui/widgets/step_bars.h"
 #include "ui/widgets/text_label.h"
 #include "ui/widgets/toggle_switch.h"
 #include "ui/widgets/top_bar.h"
@@ -74,6 +75,8 @@ private slots:
     void confusionMap();
     void confusionOfManyClasses();
     void classBars();
+    void stepBars();
+    void stepLegend();
     void pictures();
     void commandFieldStaysInTheMiddle();
 
@@ -414,6 +417,56 @@ void TestWidgets::classBars() {
     const int second = length(line + line / 2, m_theme->color(Color::Text3));
     QVERIFY2(first > 60 && std::abs(first - 3 * second) <= 3,
              qPrintable(QStringLiteral("%1 %2").arg(first).arg(second)));
+}
+
+void TestWidgets::stepBars() {
+    StepBars bars(*m_theme);
+    bars.resize(400, 100);
+    bars.setRows({{QStringLiteral("Rank 0"), 0.1, {0, 0.025, 0.05, 0.005, 0.02, 0}},
+                  {QStringLiteral("Rank 1"), 0.2, {0, 0.025, 0.05, 0.005, 0.02, 0.1}}});
+    const QString first = QStringLiteral("Rank 0, 100\u202fms a step: forward 25.0\u202fms "
+                                         "(25\u202f%), backward 50.0\u202fms (50\u202f%), "
+                                         "communication 5.00\u202fms (5\u202f%), optimizer "
+                                         "20.0\u202fms (20\u202f%)");
+    QCOMPARE(StepBars::describe(bars.rows()[0]), first);
+    QCOMPARE(bars.accessibleDescription(), first);
+    const int line = bars.sizeHint().height() / 2;
+    const QImage image = bars.grab().toImage();
+    const auto length = [&](int y, StepPart part) {
+        int pixels = 0;
+        for (int x = 0; x < image.width(); ++x)
+            pixels += image.pixelColor(x, y) == m_theme->color(part);
+        return pixels;
+    };
+    const int forward = length(line / 2, StepPart::Forward);
+    const int backward = length(line / 2, StepPart::Backward);
+    QVERIFY2(forward > 20 && std::abs(backward - 2 * forward) <= 2,
+             qPrintable(QStringLiteral("%1 %2").arg(forward).arg(backward)));
+    QCOMPARE(length(line + line / 2, StepPart::Backward), backward); // one scale for all
+
+    bars.show();
+    QVERIFY(QTest::qWaitForWindowExposed(&bars));
+    bars.setFocus();
+    QSignalSpy changed(&bars, &StepBars::currentChanged);
+    QTest::keyClick(&bars, Qt::Key_Down);
+    QTest::keyClick(&bars, Qt::Key_Down); // there is no third
+    QCOMPARE(changed.size(), 1);
+    QCOMPARE(bars.current(), 1);
+    QVERIFY(
+        bars.accessibleDescription().endsWith(QStringLiteral("waiting 100\u202fms (50\u202f%)")));
+    bars.setRows({bars.rows()[0]});
+    QCOMPARE(bars.current(), 0);
+    QCOMPARE(stepTimeText(0.000'5), QStringLiteral("500\u202fµs"));
+    QCOMPARE(stepTimeText(3.08), QStringLiteral("3.08\u202fs"));
+}
+
+void TestWidgets::stepLegend() {
+    StepLegend legend(*m_theme);
+    legend.setParts(
+        {StepPart::Forward, StepPart::Backward, StepPart::Communication, StepPart::Optimizer});
+    QCOMPARE(legend.accessibleName(),
+             QStringLiteral("forward, backward, communication, optimizer"));
+    QVERIFY(legend.heightForWidth(120) > legend.heightForWidth(800)); // wraps
 }
 
 void TestWidgets::pictures() {

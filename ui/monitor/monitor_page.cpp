@@ -8,6 +8,7 @@
 #include "ui/monitor/log_view.h"
 #include "ui/monitor/run_curve_view.h"
 #include "ui/monitor/run_header.h"
+#include "ui/monitor/step_split_view.h"
 #include "ui/run_state.h"
 #include "ui/theme/theme.h"
 #include "ui/widgets/banner.h"
@@ -179,7 +180,15 @@ QWidget* MonitorPage::makeChartControls() {
 QWidget* MonitorPage::makeBody() {
     m_view = new RunCurveView(m_theme);
     m_log = new LogView(m_theme);
-    m_log->setMinimumWidth(200);
+    m_split = new StepSplitView(m_theme);
+    auto* side = new QFrame;
+    side->setProperty("region", QStringLiteral("surface"));
+    side->setMinimumWidth(200);
+    m_side = new QBoxLayout(QBoxLayout::TopToBottom, side);
+    m_side->setContentsMargins(0, 0, 0, 0);
+    m_side->setSpacing(0);
+    m_side->addWidget(m_split);
+    m_side->addWidget(m_log, 1);
     auto* left = new QFrame;
     left->setProperty("region", QStringLiteral("surface"));
     auto* column = new QVBoxLayout(left);
@@ -193,7 +202,7 @@ QWidget* MonitorPage::makeBody() {
     m_splitter = new QSplitter(Qt::Horizontal);
     m_splitter->setHandleWidth(1);
     m_splitter->addWidget(left);
-    m_splitter->addWidget(m_log);
+    m_splitter->addWidget(side);
     m_splitter->setStretchFactor(0, 1);
     m_splitter->setStretchFactor(1, 0);
     m_splitter->setChildrenCollapsible(false);
@@ -224,12 +233,14 @@ void MonitorPage::showRun(app::RunId run) {
     if (m_run != run) {
         m_view->setCurves(nullptr, nullptr);
         m_log->setCurves(nullptr);
+        m_split->setCurves(nullptr);
         m_run = run;
         m_curves = std::make_unique<app::RunCurves>(m_store, run);
         m_mesh = app::meshOf(m_store.reader(), run);
         m_view->setMesh(m_mesh);
         m_view->setCurves(m_curves.get(), m_runs.record(run));
         m_log->setCurves(m_curves.get());
+        m_split->setCurves(m_curves.get());
         m_confusion->showRun(run);
     }
     update();
@@ -271,6 +282,7 @@ void MonitorPage::update() {
     if (!record && m_run) {
         m_view->setCurves(nullptr, nullptr);
         m_log->setCurves(nullptr);
+        m_split->setCurves(nullptr);
         m_confusion->showRun(std::nullopt);
         m_curves.reset();
         m_run.reset();
@@ -393,6 +405,7 @@ void MonitorPage::resizeEvent(QResizeEvent* event) {
     const Qt::Orientation wanted = wide ? Qt::Horizontal : Qt::Vertical;
     if (m_splitter->orientation() != wanted) {
         m_splitter->setOrientation(wanted);
+        m_side->setDirection(wide ? QBoxLayout::TopToBottom : QBoxLayout::LeftToRight);
         m_splitter->setSizes(wide ? QList<int>{width() - kLogWidth, kLogWidth}
                                   : QList<int>{height() * 7 / 10, height() * 3 / 10});
     }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <optional>
 
+class QBoxLayout;
 class QComboBox;
 class QMenu;
 class QPushButton;
@@ -33,6 +34,7 @@ class RunCurveView;
 class RunHeader;
 class SegmentedControl;
 class StateChip;
+class StepSplitView;
 class TextLabel;
 class Theme;
 
@@ -48,6 +50,7 @@ public:
     RunCurveView& curveView() { return *m_view; }
     LogView& logView() { return *m_log; }
     ConfusionView& confusionView() { return *m_confusion; }
+    StepSplitView& stepSplitView() { return *m_split; }
 
 signals:
     /// The empty page's button.
@@ -105,6 +108,8 @@ private:
     QStackedWidget* m_controls;
     RunCurveView* m_view;
     ConfusionView* m_confusion;
+    QBoxLayout* m_side; ///< step split and log: one below the other, or side by side at the foot
+    StepSplitView* m_split;
     LogView* m_log;
 };
 
