@@ -139,6 +139,8 @@ private:
     };
 
     explicit Executor(const Parts& parts);
+    /// Batches of these sizes occur, largest first.
+    static std::vector<std::pair<plan::Purpose, std::int64_t>> batchSizes(const plan::Plan& plan);
     Result<void> allocate();
     Result<void> allocateParameters(std::size_t bytes, std::size_t gathered);
     void allocateTargets(std::int64_t rows);
