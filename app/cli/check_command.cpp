@@ -38,17 +38,28 @@ CommandInfo CheckCommand::checkInfo() {
 }
 
 CommandInfo CheckCommand::planInfo() {
-    return {QStringLiteral("plan"),
-            {QStringLiteral("FILE")},
-            {setOption(), {QStringLiteral("--json"), {}, QStringLiteral("the plan for programs")}},
-            QStringLiteral("Show what each rank will compute, hold in memory and send."),
-            {}};
+    return {
+        QStringLiteral("plan"),
+        {QStringLiteral("FILE")},
+        {setOption(),
+         {QStringLiteral("--json"), {}, QStringLiteral("the plan for programs")},
+         {QStringLiteral("--no-calibration"),
+          {},
+          QStringLiteral("predict no times where this computer was not measured yet")},
+         {QStringLiteral("--refresh-calibration"),
+          {},
+          QStringLiteral("measure this computer again")}},
+        QStringLiteral(
+            "Show what each rank will compute, hold in memory and send, and how long it takes."),
+        QStringLiteral("Times follow from a measurement of this computer. It is made once, "
+                       "takes some seconds, and is kept in ~/.cache/trainyard.")};
 }
 
 void CheckCommand::start() {
     const spec::ParsedExperiment parsed = loadExperiment(m_arguments);
     if (!parsed.problems.empty())
         return failInvalid(parsed.problems);
+    m_experiment = parsed.experiment;
     const Result<QString> worker = findWorker();
     if (!worker.ok())
         return fail(worker.error());
@@ -62,17 +73,62 @@ void CheckCommand::onChecked(const Result<CheckedExperiment>& checked) {
         return fail(checked.error());
     if (!checked->problems.empty())
         return failInvalid(checked->problems);
-    switch (m_tell) {
-    case Tell::Verdict:
+    if (m_tell == Tell::Verdict) {
         console().print(verdictText(checked->plan));
-        break;
-    case Tell::Plan:
-        console().printText(planText(checked->plan));
-        break;
-    case Tell::PlanAsJson:
-        console().printRaw(QByteArray::fromStdString(plan::toJson(checked->plan)));
-        break;
+        emit finished(kExitOk);
+        return;
     }
+    m_checked = *checked;
+    priceThePlan();
+}
+
+void CheckCommand::priceThePlan() {
+    console().setOutputIsForPrograms(m_tell == Tell::PlanAsJson);
+    if (m_arguments.has(QStringLiteral("--refresh-calibration")))
+        return measure();
+    using Calibrate = LocalLauncher::Calibrate;
+    m_launcher->calibrate(
+        Calibrate::Kept, this, [this](const Result<plan::Calibration>& calibration) {
+            if (!calibration.ok() && !m_arguments.has(QStringLiteral("--no-calibration")))
+                measure();
+            else
+                onCalibrated(calibration);
+        });
+}
+
+void CheckCommand::measure() {
+    console().printError(
+        QStringLiteral("Measuring this computer for predicted times: some seconds, once."));
+    m_launcher->calibrate(
+        LocalLauncher::Calibrate::Anew, this,
+        [this](const Result<plan::Calibration>& calibration) { onCalibrated(calibration); });
+}
+
+void CheckCommand::onCalibrated(const Result<plan::Calibration>& calibration) {
+    if (!calibration.ok()) {
+        m_noPrice = QString::fromStdString(calibration.error().sentence());
+        return tellPlan();
+    }
+    const plan::Plan& plan = m_checked.plan;
+    const Result<plan::Price> price =
+        plan::priceOf(m_experiment, plan, m_checked.inspection.machine, *calibration,
+                      threadsPerRank(m_checked.inspection.cores, plan.worldSize, false));
+    if (price.ok())
+        m_price = *price;
+    else
+        m_noPrice = QString::fromStdString(price.error().sentence());
+    tellPlan();
+}
+
+void CheckCommand::tellPlan() {
+    const plan::Plan& plan = m_checked.plan;
+    if (m_tell == Tell::PlanAsJson)
+        console().printRaw(
+            QByteArray::fromStdString(plan::toJson(plan, m_price ? &*m_price : nullptr)));
+    else
+        console().printText(planText(plan) + (m_price ? priceText(plan, *m_price) : QString()));
+    if (!m_noPrice.isEmpty())
+        console().printError(u"No predicted times: " + m_noPrice);
     emit finished(kExitOk);
 }
 
@@ -190,6 +246,28 @@ QString planText(const plan::Plan& plan) {
            number(static_cast<std::int64_t>(buckets.size())) +
            (plan.mesh.pipeline == 1 ? u" pieces, each as soon as it is finished.\n"
                                     : u" pieces.\n");
+}
+
+QString priceText(const plan::Plan& plan, const plan::Price& price) {
+    const auto seconds = [](double value) {
+        return QString::fromStdString(rounded(1e3 * value, 3)) + u" ms";
+    };
+    Table table({{QStringLiteral("rank"), Qt::AlignRight},
+                 {QStringLiteral("computes"), Qt::AlignRight},
+                 {QStringLiteral("communicates"), Qt::AlignRight},
+                 {QStringLiteral("waits"), Qt::AlignRight}});
+    for (const plan::RankPlan& rank : plan.ranks) {
+        const plan::RankSeconds& of = price.ranks[static_cast<std::size_t>(rank.rank)];
+        table.addRow({QString::number(rank.rank), seconds(of.compute), seconds(of.communication),
+                      seconds(of.bubble)});
+    }
+    QString text = u"\nA step will take about " + seconds(price.stepSeconds) + u": " +
+                   QString::fromStdString(rounded(price.samplesPerSecond, 3)) + u" samples/s";
+    if (price.efficiency && plan.worldSize > 1)
+        text += u", " + QString::fromStdString(rounded(100 * *price.efficiency, 3)) +
+                u" % of what " + number(plan.worldSize) + u" ranks could do";
+    return text + u" (predicted; this computer was measured " +
+           QString::fromStdString(price.measuredAt) + u").\n" + table.text() + u'\n';
 }
 
 } // namespace trainyard::app

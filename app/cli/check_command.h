@@ -6,6 +6,7 @@
 
 #include "app/cli/command.h"
 #include "app/run/experiment_check.h"
+#include "engine/program/price.h"
 
 namespace trainyard::app {
 
@@ -22,15 +23,26 @@ public:
 
 private:
     void onChecked(const Result<CheckedExperiment>& checked);
+    void priceThePlan();
+    void measure();
+    void onCalibrated(const Result<plan::Calibration>& calibration);
+    /// With what is known of its price.
+    void tellPlan();
 
     const Arguments m_arguments;
     const Tell m_tell;
     std::unique_ptr<LocalLauncher> m_launcher;
+    spec::Experiment m_experiment;
+    CheckedExperiment m_checked;
+    std::optional<plan::Price> m_price;
+    QString m_noPrice; ///< why there is none, as a sentence
 };
 
 /// "valid: 421,642 parameters, 60,000 training and 10,000 validation samples, 2,345 steps"
 QString verdictText(const plan::Plan& plan);
 /// A table with a column for each kind of bytes and a row for each rank.
 QString planText(const plan::Plan& plan);
+/// What each rank does in the time of a step, and the step.
+QString priceText(const plan::Plan& plan, const plan::Price& price);
 
 } // namespace trainyard::app

@@ -17,8 +17,9 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr auto kProbeTimeout = 20s;
-constexpr auto kInspectTimeout = 10min; ///< large data on a slow disk
-constexpr auto kPredictTimeout = 60min; ///< a large data set with a large model
+constexpr auto kCalibrateTimeout = 5min; ///< seconds, on a machine that does nothing else
+constexpr auto kInspectTimeout = 10min;  ///< large data on a slow disk
+constexpr auto kPredictTimeout = 60min;  ///< a large data set with a large model
 constexpr auto kStartTimeout = 90s;
 constexpr auto kTraceTimeout = 2min; ///< some 100 MB for many ranks
 constexpr auto kStopTimeout = 60s;   ///< the ranks get time to end, and are killed then
@@ -102,6 +103,23 @@ void LocalLauncher::call(const QString& verb, const QStringList& arguments,
 
 void LocalLauncher::probe(QObject* context, Handler<QJsonObject> handler) const {
     call(QStringLiteral("probe"), {}, kProbeTimeout, context, std::move(handler));
+}
+
+void LocalLauncher::calibrate(Calibrate how, QObject* context,
+                              Handler<plan::Calibration> handler) const {
+    QStringList words{QStringLiteral("calibrate")};
+    if (how != Calibrate::IfNotKept)
+        words << (how == Calibrate::Kept ? QStringLiteral("--kept") : QStringLiteral("--refresh"));
+    WorkerCommand::run(
+        {m_worker, words, {}, kCalibrateTimeout}, context,
+        [handler = std::move(handler)](const Result<WorkerReply>& reply) {
+            if (!reply.ok())
+                return handler(reply.error());
+            if (isRefusal(reply->json))
+                return handler(refusalIn(reply->json));
+            handler(plan::calibrationFromJson(
+                QJsonDocument(reply->json).toJson(QJsonDocument::Compact).toStdString()));
+        });
 }
 
 void LocalLauncher::inspect(const QByteArray& experiment, QObject* context,

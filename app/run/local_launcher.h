@@ -8,6 +8,7 @@
 
 #include "app/run/journal_stream.h"
 #include "app/run/worker_command.h"
+#include "engine/plan/calibration.h"
 #include "engine/plan/plan.h"
 
 #include <QJsonObject>
@@ -39,10 +40,18 @@ struct StartReply {
 
 class LocalLauncher {
 public:
+    enum class Calibrate {
+        Kept,      ///< an error where there is none; at once
+        IfNotKept, ///< measured only where there is none
+        Anew       ///< some seconds with all cores
+    };
+
     LocalLauncher(QString worker, const QString& storeFolder);
 
     /// Devices, memory, versions.
     void probe(QObject* context, Handler<QJsonObject> handler) const;
+    /// How fast this machine computes and exchanges.
+    void calibrate(Calibrate how, QObject* context, Handler<plan::Calibration> handler) const;
     /// Opens the experiment's data and reads all of it.
     void inspect(const QByteArray& experiment, QObject* context, Handler<Inspection> handler) const;
     /// An error only where it is not known whether the run was started; asking again does no harm.

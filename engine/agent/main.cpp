@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // trainyard-worker: the verbs of the agent, put together with what computes.
+#include "engine/agent/calibrate_command.h"
 #include "engine/agent/limits.h"
 #include "engine/agent/posix_files.h"
 #include "engine/agent/rank_command.h"
@@ -38,7 +39,7 @@ int predictMain(const std::vector<std::string>&) {
 int main(int argc, char** argv) {
     try {
         return workerMain({argv + 1, argv + argc},
-                          {rankMain, inspectMain, predictMain, supervisorLimits()});
+                          {rankMain, inspectMain, predictMain, calibrateMain, supervisorLimits()});
     } catch (const std::exception& exception) {
         (void)writeAll(STDERR_FILENO, std::string("trainyard-worker: ") + exception.what() + "\n");
         return 1;

@@ -47,11 +47,8 @@ std::vector<std::string> environmentFor(const RunFolder& folder) {
         if (std::strncmp(*entry, cookieName.c_str(), cookieName.size()) != 0)
             variables.emplace_back(*entry);
     variables.push_back(cookieName + folder.cookie());
-    // Threads of a team that spin for long at a barrier take the cores from whoever else works here
-    // (beside one busy process they are slower than one thread). Read when the rank's program
-    // loads.
-    if (!std::getenv("GOMP_SPINCOUNT") && !std::getenv("OMP_WAIT_POLICY"))
-        variables.emplace_back("GOMP_SPINCOUNT=2000");
+    if (const char* waits = rankWaits())
+        variables.emplace_back(waits);
     return variables;
 }
 
@@ -146,6 +143,13 @@ SharedMemory::~SharedMemory() {
         ::munmap(m_mapping, m_bytes);
     if (m_records)
         ::munmap(m_records, m_recordBytes);
+}
+
+// Threads of a team that spin for long at a barrier take the cores from whoever else works here
+// (beside one busy process they are slower than one thread). Read when the rank's program loads.
+const char* rankWaits() {
+    const bool chosen = std::getenv("GOMP_SPINCOUNT") || std::getenv("OMP_WAIT_POLICY");
+    return chosen ? nullptr : "GOMP_SPINCOUNT=2000";
 }
 
 Result<RankProcess> startRank(const RankCommand& command, const RunFolder& folder,

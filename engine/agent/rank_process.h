@@ -58,6 +58,10 @@ struct RankCommand {
     int threads = 1;
 };
 
+/// How threads of a team wait for each other in ranks, as a line for the environment. Null where
+/// the environment says something of it already.
+const char* rankWaits();
+
 /// Forks and waits until the program runs; an error when it can not. Call from the main thread
 /// only: the kernel ends the child when the thread that forked it ends.
 Result<RankProcess> startRank(const RankCommand& command, const RunFolder& folder,

@@ -29,6 +29,10 @@ constexpr const char* kHelp =
     "  trace  --run ID [--out FILE]             what its ranks did, as a Chrome trace\n"
     "  sweep                                    end what killed runs left behind\n"
     "  remove --run ID                          delete an ended run\n"
+    "  calibrate [--kept | --refresh]           how fast this machine is, as JSON: kept from the\n"
+    "                                           last time, else measured, which takes some\n"
+    "                                           seconds; --kept: never measured, --refresh: "
+    "always\n"
     "  version                                  the version of this program\n"
     "\n"
     "Runs lie in DIR, else in $TRAINYARD_ROOT, else in ~/.trainyard.\n";
@@ -268,6 +272,8 @@ int workerMain(const std::vector<std::string>& arguments, const WorkerHooks& hoo
         return hooks.inspect(rest);
     if (verb == "predict" && hooks.predict)
         return hooks.predict(rest);
+    if (verb == "calibrate" && hooks.calibrate)
+        return hooks.calibrate(rest);
     const VerbResult result = runVerb(verb, rest, hooks);
     return result ? exitCode(*result) : fail(result.error());
 }

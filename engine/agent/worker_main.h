@@ -22,6 +22,8 @@ struct WorkerHooks {
     std::function<int(const std::vector<std::string>&)> inspect;
     /// `predict ...`: asks a trained model; likewise.
     std::function<int(const std::vector<std::string>&)> predict;
+    /// `calibrate ...`: measures this machine; likewise.
+    std::function<int(const std::vector<std::string>&)> calibrate;
     SupervisorTiming timing;
 };
 

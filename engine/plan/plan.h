@@ -142,7 +142,10 @@ struct PlanOutcome {
 PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
                      const MachineFacts& machine);
 
-/// The plan as JSON ("trainyard.plan/1"), for people and scripts.
-std::string toJson(const Plan& plan);
+struct Price;
+
+/// The plan as JSON ("trainyard.plan/1"), for people and scripts; with a price also the seconds of
+/// a step.
+std::string toJson(const Plan& plan, const Price* price = nullptr);
 
 } // namespace trainyard::plan

@@ -3,6 +3,7 @@
 #include "engine/plan/plan.h"
 
 #include "engine/base/json.h"
+#include "engine/program/price.h"
 
 #include <nlohmann/json.hpp>
 
@@ -46,39 +47,52 @@ Json toJson(const RankPlan& rank, const Section& section) {
 
 } // namespace
 
-std::string toJson(const Plan& plan) {
+std::string toJson(const Plan& plan, const Price* price) {
     Json ranks = Json::array();
-    for (const RankPlan& rank : plan.ranks)
+    for (const RankPlan& rank : plan.ranks) {
         ranks.push_back(toJson(rank, plan.sectionOf(rank.rank)));
+        if (!price)
+            continue;
+        const RankSeconds& seconds = price->ranks[static_cast<std::size_t>(rank.rank)];
+        ranks.back()["seconds"] = {{"compute", seconds.compute},
+                                   {"communication", seconds.communication},
+                                   {"bubble", seconds.bubble}};
+    }
     Json buckets = Json::array();
     for (const Bucket& bucket : plan.sectionOf(0).buckets)
         buckets.push_back(bucket.elements * bytesOf(exactType(plan.type)));
-    const Json json = {{"format", "trainyard.plan/1"},
-                       {"hash", hexadecimal(plan.hash)},
-                       {"world_size", plan.worldSize},
-                       {"mesh",
-                        {{"data", plan.mesh.data},
-                         {"tensor", plan.mesh.tensor},
-                         {"pipeline", plan.mesh.pipeline}}},
-                       {"precision", name(plan.type)},
-                       {"batch", plan.batch},
-                       {"micro_batches", plan.microBatches},
-                       {"schedule", name(plan.schedule)},
-                       {"stages", plan.stages},
-                       {"bubble_share", bubbleShare(plan.pipelineShape())},
-                       {"replicated_layers", plan.sectionOf(0).replicated},
-                       {"zero", plan.zero()},
-                       {"compression", plan.compresses ? "bf16" : "none"},
-                       {"recompute", plan.recompute ? "blocks" : "none"},
-                       {"train_samples", plan.data.trainSamples},
-                       {"validation_samples", plan.data.validationSamples},
-                       {"steps_per_epoch", plan.stepsPerEpoch},
-                       {"steps", plan.steps},
-                       {"learning_rate_factor", plan.learningRateFactor},
-                       {"parameters", plan.graph.parameterElements()},
-                       {"forward_flops_per_sample", plan.graph.forwardFlops()},
-                       {"bucket_bytes", std::move(buckets)},
-                       {"ranks", std::move(ranks)}};
+    Json json = {{"format", "trainyard.plan/1"},
+                 {"hash", hexadecimal(plan.hash)},
+                 {"world_size", plan.worldSize},
+                 {"mesh",
+                  {{"data", plan.mesh.data},
+                   {"tensor", plan.mesh.tensor},
+                   {"pipeline", plan.mesh.pipeline}}},
+                 {"precision", name(plan.type)},
+                 {"batch", plan.batch},
+                 {"micro_batches", plan.microBatches},
+                 {"schedule", name(plan.schedule)},
+                 {"stages", plan.stages},
+                 {"bubble_share", bubbleShare(plan.pipelineShape())},
+                 {"replicated_layers", plan.sectionOf(0).replicated},
+                 {"zero", plan.zero()},
+                 {"compression", plan.compresses ? "bf16" : "none"},
+                 {"recompute", plan.recompute ? "blocks" : "none"},
+                 {"train_samples", plan.data.trainSamples},
+                 {"validation_samples", plan.data.validationSamples},
+                 {"steps_per_epoch", plan.stepsPerEpoch},
+                 {"steps", plan.steps},
+                 {"learning_rate_factor", plan.learningRateFactor},
+                 {"parameters", plan.graph.parameterElements()},
+                 {"forward_flops_per_sample", plan.graph.forwardFlops()},
+                 {"bucket_bytes", std::move(buckets)},
+                 {"ranks", std::move(ranks)}};
+    if (price) {
+        json["step_seconds"] = price->stepSeconds;
+        json["samples_per_second"] = price->samplesPerSecond;
+        json["efficiency"] = price->efficiency ? Json(*price->efficiency) : Json(nullptr);
+        json["calibrated_at"] = price->measuredAt;
+    }
     return jsonText(json, 2) + "\n";
 }
 

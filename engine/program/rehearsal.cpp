@@ -36,10 +36,11 @@ struct Actor {
 
 class Theatre {
 public:
-    Theatre(const Plan& plan, Purpose purpose, std::int64_t batchRows, const InstructionCost& cost)
+    Theatre(const Plan& plan, Purpose purpose, std::int64_t batchRows, const InstructionCost& cost,
+            int dataCoordinate)
         : m_plan(plan), m_cost(cost) {
         for (int rank = 0; rank < plan.mesh.pipeline; ++rank) {
-            const int worldRank = plan.mesh.rankOf({0, 0, rank});
+            const int worldRank = plan.mesh.rankOf({dataCoordinate, 0, rank});
             m_actors.push_back({compileProgram(plan, worldRank, purpose, batchRows), 0, 0, 0});
             for (const Transfer& transfer : plan.sectionOf(worldRank).leaving)
                 openChannels(transfer);
@@ -207,8 +208,8 @@ InstructionCost costByFlops(const Plan& plan) {
 }
 
 Rehearsal rehearse(const Plan& plan, Purpose purpose, std::int64_t batchRows,
-                   const InstructionCost& cost) {
-    return Theatre(plan, purpose, batchRows, cost).run();
+                   const InstructionCost& cost, int dataCoordinate) {
+    return Theatre(plan, purpose, batchRows, cost, dataCoordinate).run();
 }
 
 } // namespace trainyard::plan

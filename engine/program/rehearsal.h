@@ -38,8 +38,9 @@ struct Rehearsal {
 /// takes nothing: for drawings.
 InstructionCost costByFlops(const Plan& plan);
 
-/// Of the ranks at data and tensor coordinate 0; those at others do the same.
+/// Of the ranks at tensor coordinate 0 and a data coordinate; those at others do the same with rows
+/// of their own.
 Rehearsal rehearse(const Plan& plan, Purpose purpose, std::int64_t batchRows,
-                   const InstructionCost& cost);
+                   const InstructionCost& cost, int dataCoordinate = 0);
 
 } // namespace trainyard::plan

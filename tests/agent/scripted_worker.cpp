@@ -203,5 +203,5 @@ int main(int argc, char** argv) {
     const auto rank = [](const RankArguments& arguments) {
         return ScriptedRank(arguments).run();
     };
-    return workerMain({argv + 1, argv + argc}, {rank, {}, {}, timingFromEnvironment()});
+    return workerMain({argv + 1, argv + argc}, {rank, {}, {}, {}, timingFromEnvironment()});
 }

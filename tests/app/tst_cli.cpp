@@ -15,6 +15,7 @@
 #include <QJsonObject>
 #include <QTest>
 
+#include <cmath>
 #include <csignal>
 
 using namespace trainyard;
@@ -110,6 +111,49 @@ private slots:
         QVERIFY2(less.output.contains("in 2 micro-batches") && less.output.contains("ZeRO 1") &&
                      less.output.contains("computed again"),
                  QByteArray(less.output + less.errors).constData());
+    }
+
+    void planTellsTimes() {
+        const Output table = run({"plan", experiment()});
+        QCOMPARE(table.exitCode, 0);
+        QVERIFY2(table.output.contains("\nA step will take about ") &&
+                     table.output.contains(" samples/s, ") &&
+                     table.output.contains("this computer was measured 2026-01-31T12:00:00Z"),
+                 table.output.constData());
+        QCOMPARE(table.errors, "");
+        const QJsonObject json = objectIn(run({"plan", experiment(), "--json"}).output);
+        const QJsonObject seconds =
+            json[QLatin1StringView("ranks")][1].toObject()[QLatin1StringView("seconds")].toObject();
+        // 4 rows of 4 x 3 multiply-adds, forward and backward, without the input's gradient.
+        QVERIFY(std::abs(seconds[QLatin1StringView("compute")].toDouble() - 2 * 96e-9) < 1e-12);
+        QVERIFY(seconds[QLatin1StringView("communication")].toDouble() > 0);
+        QCOMPARE(seconds[QLatin1StringView("bubble")].toDouble(), 0.0);
+        const double step = json[QLatin1StringView("step_seconds")].toDouble();
+        QVERIFY(step > 192e-9);
+        QVERIFY(std::abs(json[QLatin1StringView("samples_per_second")].toDouble() * step - 8) <
+                1e-6);
+        QVERIFY(json[QLatin1StringView("efficiency")].toDouble() < 1);
+    }
+
+    void planMeasuresWhereNothingIsKept() {
+        const Script script("calibrate=absent");
+        const Output measured = run({"plan", experiment(), "--json"});
+        QVERIFY2(measured.errors.startsWith("Measuring this computer"),
+                 measured.errors.constData());
+        QVERIFY(objectIn(measured.output).contains(QLatin1StringView("step_seconds")));
+        const Output without = run({"plan", experiment(), "--json", "--no-calibration"});
+        QCOMPARE(without.exitCode, 0);
+        QVERIFY(!objectIn(without.output).contains(QLatin1StringView("step_seconds")));
+        QVERIFY2(without.errors.startsWith("No predicted times: "), without.errors.constData());
+    }
+
+    void planTellsWhyThereAreNoTimes() {
+        const Script script("calibrate=refused");
+        const Output table = run({"plan", experiment(), "--refresh-calibration"});
+        QCOMPARE(table.exitCode, 0);
+        QVERIFY(table.output.contains("local/cpu:1"));
+        QVERIFY2(table.errors.contains("No predicted times: There is no room to measure in."),
+                 table.errors.constData());
     }
 
     void trainPrintsALineForEachEpoch() {

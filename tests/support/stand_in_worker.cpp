@@ -6,11 +6,13 @@
 // without a word does its work at once and well. A behaviour that ends in "_once" is that of the
 // first call only.
 //   inspect  problem, garbage, crash, slow, silent
+//   calibrate absent (nothing is kept), refused (it cannot be measured either)
 //   start    refused, slow, crash, crash_before (the run is not made), living (it goes on until
 //            stop), long (200,000 steps)
 //   attach   noise, half, silent, dead, damaged, newer, exit
 //   stop     refused, slow
 // Every other run has 20 steps in 2 epochs, with a validation after each.
+#include "engine/plan/calibration.h"
 #include "engine/spec/event.h"
 #include "engine/spec/frame.h"
 
@@ -262,6 +264,26 @@ bool isFinal(const std::string& journal) {
     return final;
 }
 
+/// Products take a nanosecond an operation, whatever their shape; the rest nothing.
+int calibrate(const std::string& behaviour, bool onlyKept) {
+    if (behaviour == "refused" || (behaviour == "absent" && onlyKept)) {
+        std::cout << R"({"answer": "refused", "error": "There is no room to measure in."})";
+        return 1;
+    }
+    plan::Calibration calibration;
+    calibration.key = {"scripted", "here", 2};
+    calibration.measuredAt = "2026-01-31T12:00:00Z";
+    const plan::CalibrationTable products = {{{3, 2, 2}, 1e-3, 1e-12}};
+    for (const auto& [threads, ranks] : {std::pair{1, 1}, std::pair{1, 2}, std::pair{2, 1}})
+        calibration.settings.push_back(
+            {threads,
+             ranks,
+             {{"linear/forward/fp32", products}, {"linear/backward/fp32", products}}});
+    calibration.exchanges["shared_memory/all_reduce"] = {{{6}, 1e-3, 1e-11}};
+    std::cout << plan::toJson(calibration) << "\n";
+    return 0;
+}
+
 int attach(const Request& request, const std::string& behaviour) {
     if (!fs::exists(request.journal())) {
         std::cerr << "There is no run " << request.run << "\n";
@@ -348,6 +370,8 @@ int main(int argc, char** argv) {
         return stop(request, behaviour);
     if (request.verb == "remove")
         return remove(request);
+    if (request.verb == "calibrate")
+        return calibrate(behaviour, argc > 2 && std::string(argv[2]) == "--kept");
     if (request.verb == "probe") {
         std::cout << R"({"format": "trainyard.probe/1", "cores": 2})"
                   << "\n";
