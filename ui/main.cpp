@@ -126,5 +126,6 @@ int main(int argc, char** argv) {
     openFirst(window, document, settings, options);
     window.show();
     devices.probe();
+    devices.lookForCalibration();
     return QApplication::exec();
 }

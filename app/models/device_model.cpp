@@ -44,6 +44,47 @@ void DeviceModel::take(const Result<QJsonObject>& answer) {
     emit stateChanged();
 }
 
+void DeviceModel::lookForCalibration() {
+    if (m_calibrationState != CalibrationState::Measuring)
+        ask(LocalLauncher::Calibrate::Kept, CalibrationState::Absent);
+}
+
+void DeviceModel::calibrate() {
+    if (m_calibrationState == CalibrationState::Measuring)
+        return;
+    m_calibrationState = CalibrationState::Measuring;
+    emit calibrationChanged();
+    ask(LocalLauncher::Calibrate::Anew, CalibrationState::Failed);
+}
+
+/// An answer to the question before a measurement does not end the measurement.
+void DeviceModel::ask(LocalLauncher::Calibrate how, CalibrationState whenFailed) {
+    const bool measures = how == LocalLauncher::Calibrate::Anew;
+    m_launcher.calibrate(
+        how, this, [this, measures, whenFailed](const Result<plan::Calibration>& answer) {
+            if (!measures && m_calibrationState == CalibrationState::Measuring)
+                return;
+            m_calibrationError.reset();
+            if (answer.ok())
+                m_calibration = *answer;
+            else if (measures)
+                m_calibrationError = answer.error();
+            m_calibrationState = answer.ok() ? CalibrationState::Ready : whenFailed;
+            emit calibrationChanged();
+        });
+}
+
+Result<plan::Price> DeviceModel::priceOf(const spec::Experiment& experiment,
+                                         const plan::Plan& plan) const {
+    if (!m_calibration)
+        return Error({"This computer has not been measured yet."});
+    const int threads = threadsPerRank(m_calibration->key.cores, plan.worldSize, true);
+    // One rank needs pictures laid out as the plan has them; bf16 runs there where it runs here.
+    const plan::MachineFacts machine{.blockedPictures = plan.type != DType::Fp64,
+                                     .bf16 = m_calibration->knows("bf16")};
+    return plan::priceOf(experiment, plan, machine, *m_calibration, threads);
+}
+
 int DeviceModel::rowCount(const QModelIndex& parent) const {
     return parent.isValid() || !m_facts ? 0 : static_cast<int>(m_facts->devices.size());
 }

@@ -179,6 +179,7 @@ private slots:
     void firstSamplesAreShown();
     void planFollowsTheRanks();
     void pricesSayWhatTheyAssume();
+    void aStepHasAPrice();
     void narrowWindowsFit();
     void everythingHasAName();
     void theKeyboardReachesEverything();
@@ -1155,6 +1156,42 @@ void ComposePageTest::pricesSayWhatTheyAssume() {
                            QStringLiteral("figures at the right assume the first cure");
     QVERIFY(said);
     QVERIFY(!memory->figure().isEmpty());
+}
+
+/// The worker of a machine that is not measured until it is asked to.
+void ComposePageTest::aStepHasAPrice() {
+    plan::Calibration made;
+    made.key = {"1", "made up", 1};
+    made.measuredAt = "2026-01-31T12:00:00Z";
+    for (const char* table : {"linear/forward/fp32", "linear/backward/fp32"})
+        made.settings.resize(1), made.settings[0].tables[table] = {{{5, 5, 5}, 1e-3, 1e-12}};
+    made.exchanges["shared_memory/all_reduce"] = {{{5}, 1e-3, 1e-12}};
+    QFile worker(m_folder->filePath(QStringLiteral("worker")));
+    worker.setPermissions(QFileDevice::ReadOwner | QFileDevice::WriteOwner | QFileDevice::ExeOwner);
+    QVERIFY(worker.open(QIODevice::WriteOnly));
+    worker.write("#!/bin/sh\ncase \"$2\" in --kept) echo '{\"answer\": \"refused\", \"error\": "
+                 "\"Not yet.\"}';; *) echo '" +
+                 QByteArray::fromStdString(plan::toJson(made)) + "';; esac\n");
+    worker.close();
+    openCnn();
+    FigureCell* step = figure(m_page->strip(), QStringLiteral("Predicted step"));
+    QVERIFY(step);
+    QVERIFY(step->figure().isEmpty());
+    QPushButton* measure = button(m_page->strip(), QStringLiteral("Measure this computer"));
+    m_devices->lookForCalibration();
+    QTRY_VERIFY((measure = button(m_page->strip(), QStringLiteral("Measure this computer"))) &&
+                measure->isVisible());
+    QCOMPARE(step->detail(), QStringLiteral("not measured yet"));
+    measure->setFocus(Qt::TabFocusReason);
+    QTest::keyClick(measure, Qt::Key_Space);
+    QVERIFY(!measure->isEnabled());
+    QTRY_VERIFY2(!step->figure().isEmpty(), qPrintable(step->detail() + step->toolTip()));
+    QVERIFY(!measure->isVisible());
+    QVERIFY2(step->detail().contains(QStringLiteral("±")), qPrintable(step->detail()));
+    QVERIFY(step->toolTip().contains(QStringLiteral("2026-01-31")));
+    const QString before = step->figure();
+    m_document->setValue("training.batch", std::int64_t{1024});
+    QVERIFY(step->figure() != before);
 }
 
 void ComposePageTest::narrowWindowsFit() {

@@ -30,6 +30,13 @@ namespace {
 constexpr int kOpenedHeight = 240;
 constexpr int kProblemsLeast = 300;
 
+/// A predicted time as few digits as it is worth.
+FigureText timeText(double seconds) {
+    if (seconds < 1)
+        return {formatSignificant(1e3 * seconds, 3), PriceStrip::tr("ms")};
+    return {formatSignificant(seconds, 3), PriceStrip::tr("s")};
+}
+
 class CountBadge : public QWidget {
 public:
     CountBadge(const Theme& theme, QWidget* parent) : QWidget(parent), m_theme(theme) {
@@ -74,7 +81,10 @@ PriceStrip::PriceStrip(const Theme& theme, app::ExperimentDocument& document,
       m_open(makeButton(theme, ButtonKind::Icon, tr("Show more"), QStringLiteral("chevron-up"))),
       m_parameters(new FigureCell(theme, tr("Parameters"), this)),
       m_flops(new FigureCell(theme, tr("Forward, one sample"), this)),
-      m_memory(new MemoryCell(theme, this)), m_steps(new FigureCell(theme, tr("Steps"), this)) {
+      m_memory(new MemoryCell(theme, this)),
+      m_step(new FigureCell(theme, tr("Predicted step"), this)),
+      m_measure(makeButton(theme, ButtonKind::Link, tr("Measure this computer"))),
+      m_steps(new FigureCell(theme, tr("Steps"), this)) {
     setProperty("region", QStringLiteral("strip"));
     setAccessibleName(tr("Problems and prices"));
     auto* layout = new QHBoxLayout(this);
@@ -83,11 +93,16 @@ PriceStrip::PriceStrip(const Theme& theme, app::ExperimentDocument& document,
     layout->addWidget(makeProblems(), 1);
     layout->addWidget(new Separator(theme, Qt::Vertical, this));
     for (QWidget* cell : {static_cast<QWidget*>(m_parameters), static_cast<QWidget*>(m_flops),
-                          static_cast<QWidget*>(m_memory), static_cast<QWidget*>(m_steps)})
+                          static_cast<QWidget*>(m_memory), static_cast<QWidget*>(m_step),
+                          static_cast<QWidget*>(m_measure), static_cast<QWidget*>(m_steps)})
         layout->addWidget(cell, 0, Qt::AlignVCenter);
     m_steps->setSeparator(false);
     setOpened(false);
     connect(m_open, &QPushButton::clicked, this, [this] { setOpened(!m_opened); });
+    m_measure->setToolTip(tr("Times a few small models, so that the time of a step can be "
+                             "predicted: some seconds with all cores."));
+    connect(m_measure, &QPushButton::clicked, &devices, &app::DeviceModel::calibrate);
+    connect(&devices, &app::DeviceModel::calibrationChanged, this, &PriceStrip::showPrices);
     connect(&document, &app::ExperimentDocument::pricesChanged, this, &PriceStrip::showPrices);
     connect(&problems, &QAbstractItemModel::modelReset, this, &PriceStrip::showProblems);
     connect(&document, &app::ExperimentDocument::dataChanged, this, &PriceStrip::showProblems);
@@ -165,7 +180,7 @@ void PriceStrip::showPrices() {
                          ? tr("figures at the right assume the first cure")
                      : stale ? tr("figures at the right: last valid")
                              : QString());
-    for (FigureCell* cell : {m_parameters, m_flops, m_steps})
+    for (FigureCell* cell : {m_parameters, m_flops, m_step, m_steps})
         cell->setStale(stale);
     m_memory->setStale(stale);
     if (shown.basis == Basis::Unknown) {
@@ -174,6 +189,7 @@ void PriceStrip::showPrices() {
             cell->setDetail({});
         }
         m_memory->setMemory({}, {});
+        showStep(nullptr);
         return;
     }
     const app::Prices& prices = shown.prices;
@@ -193,10 +209,61 @@ void PriceStrip::showPrices() {
         step += rank.flopsPerStep;
     m_flops->setDetail(tr("%1 a step").arg(formatFlops(step)));
     m_memory->setMemory(memoryParts(largestRank(plan).memory), memoryDetail(plan));
+    showStep(&plan);
     m_steps->setFigure(prices.dataKnown ? formatCount(plan.steps) : QString());
     m_steps->setDetail(prices.dataKnown ? tr("%1 an epoch").arg(formatCount(plan.stepsPerEpoch))
                                         : tr("needs the data"));
     fitCells();
+}
+
+QString PriceStrip::whyNoTime() const {
+    using Measured = app::DeviceModel::CalibrationState;
+    switch (m_devices.calibrationState()) {
+    case Measured::Measuring:
+        return tr("measuring this computer…");
+    case Measured::Failed:
+        return tr("measuring failed");
+    case Measured::Ready:
+        return tr("cannot be predicted");
+    case Measured::Unknown:
+    case Measured::Absent:
+        break;
+    }
+    return tr("not measured yet");
+}
+
+/// The error bound and its source are always said: with the figure, and in its tooltip.
+void PriceStrip::showStep(const plan::Plan* plan) {
+    using Measured = app::DeviceModel::CalibrationState;
+    const Measured state = m_devices.calibrationState();
+    m_measure->setVisible(!m_devices.calibration() && state != Measured::Unknown);
+    m_measure->setEnabled(state != Measured::Measuring);
+    m_step->setFigure({});
+    m_step->setDetail(plan || state == Measured::Measuring ? whyNoTime() : QString());
+    m_step->setToolTip(m_devices.calibrationError()
+                           ? QString::fromStdString(m_devices.calibrationError()->sentence())
+                           : QString());
+    if (!plan || !m_devices.calibration())
+        return;
+    const Result<plan::Price> price = m_devices.priceOf(m_document.experiment(), *plan);
+    if (!price.ok()) {
+        m_step->setToolTip(QString::fromStdString(price.error().sentence()));
+        return;
+    }
+    const FigureText time = timeText(price->stepSeconds);
+    m_step->setFigure(time.figure, time.unit);
+    m_step->setDetail(tr("%1 samples/s, ±%2 %")
+                          .arg(formatCompact(price->samplesPerSecond))
+                          .arg(app::kPriceErrorPercent));
+    QString source =
+        tr("Predicted from a measurement of this computer (%1). Half of the plans in the benchmark "
+           "were less than %2 % off; beside other programs steps take longer.")
+            .arg(QString::fromStdString(price->measuredAt))
+            .arg(app::kPriceErrorPercent);
+    if (price->efficiency && plan->worldSize > 1)
+        source += u' ' + tr("The ranks reach %1 % of what they could together.")
+                             .arg(formatFixed(100 * *price->efficiency, 0));
+    m_step->setToolTip(source);
 }
 
 void PriceStrip::resizeEvent(QResizeEvent* event) {
@@ -207,7 +274,8 @@ void PriceStrip::resizeEvent(QResizeEvent* event) {
 /// Cells that do not fit go, in the order FLOP, parameters; the problems keep their room.
 void PriceStrip::fitCells() {
     const int room = width() - m_theme.px(kProblemsLeast) - m_memory->sizeHint().width() -
-                     m_steps->sizeHint().width();
+                     m_steps->sizeHint().width() - m_step->sizeHint().width() -
+                     (m_measure->isVisibleTo(this) ? m_measure->sizeHint().width() : 0);
     const int parameters = m_parameters->sizeHint().width();
     m_parameters->setVisible(room >= parameters);
     m_flops->setVisible(room >= parameters + m_flops->sizeHint().width());

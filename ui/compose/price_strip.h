@@ -39,6 +39,9 @@ private:
     void showProblems();
     void setOpened(bool opened);
     QString memoryDetail(const plan::Plan& plan) const;
+    void showStep(const plan::Plan* plan);
+    /// What stands where there is no predicted time.
+    QString whyNoTime() const;
 
     const Theme& m_theme;
     app::ExperimentDocument& m_document;
@@ -51,6 +54,8 @@ private:
     FigureCell* m_parameters;
     FigureCell* m_flops;
     MemoryCell* m_memory;
+    FigureCell* m_step;
+    QPushButton* m_measure;
     FigureCell* m_steps;
     bool m_opened = false;
 };
