@@ -51,8 +51,9 @@ CommandInfo CheckCommand::planInfo() {
           QStringLiteral("measure this computer again")}},
         QStringLiteral(
             "Show what each rank will compute, hold in memory and send, and how long it takes."),
-        QStringLiteral("Times follow from a measurement of this computer. It is made once, "
-                       "takes some seconds, and is kept in ~/.cache/trainyard.")};
+        QStringLiteral(
+            "Times follow from a measurement of this computer, which is made once and takes "
+            "seconds.")};
 }
 
 void CheckCommand::start() {

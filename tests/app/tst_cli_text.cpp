@@ -209,7 +209,7 @@ private slots:
             << "\"trainyard runs\" has no command \"lits\". Did you mean \"list\"?";
         QTest::newRow("bare group")
             << "runs"
-            << "\"trainyard runs\" needs a command: list, show, export, stop, delete.";
+            << "\"trainyard runs\" needs a command: list, show, export, stop, trace, delete.";
         QTest::newRow("far") << "blubber"
                              << "There is no command \"blubber\". There are: train, check, plan, "
                                 "predict, runs, samples.";
