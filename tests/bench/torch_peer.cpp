@@ -8,6 +8,7 @@
 #include <array>
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
 #include <sstream>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +19,8 @@ const char* const TorchPeer::kScript = TRAINYARD_TORCH_PEER;
 
 TorchPeer::TorchPeer(const char* script, const std::vector<std::string>& arguments) {
     std::array<int, 2> questions{}, answers{};
-    TRAINYARD_CHECK(::pipe(questions.data()) == 0 && ::pipe(answers.data()) == 0);
+    TRAINYARD_CHECK(::pipe2(questions.data(), O_CLOEXEC) == 0 &&
+                    ::pipe2(answers.data(), O_CLOEXEC) == 0);
     std::signal(SIGPIPE, SIG_IGN);
     const char* chosen = std::getenv("TRAINYARD_TORCH_PYTHON");
     const std::string python = chosen ? chosen : "python3";
