@@ -37,7 +37,9 @@ public:
         m_program.batchRows = batchRows;
         m_program.rows = plan.rowsOf(batchRows, m_place.data);
         m_program.microBatches = plan.microBatchesOf(batchRows, m_place.data);
-        m_program.places.resize(plan.mesh.pipeline > 1 ? m_program.microBatches.size() : 1);
+        m_turns = purpose == Purpose::Training ? trainingTurns(shape(), m_place.pipeline)
+                                               : evaluationTurns(shape(), m_place.pipeline);
+        m_program.places.resize(static_cast<std::size_t>(microBatchesAlive(m_turns)));
         m_program.blocks = plan.recompute && purpose == Purpose::Training
                                ? recomputedBlocks(m_graph)
                                : std::vector<int>(m_graph.operations.size(), -1);
@@ -68,6 +70,7 @@ private:
         instruction.operation = operation;
         instruction.bucket = bucket;
         instruction.microBatch = m_microBatch;
+        instruction.turn = m_turn;
         instruction.tag = static_cast<std::uint32_t>(m_program.instructions.size());
         m_program.instructions.push_back(std::move(instruction));
         return static_cast<int>(m_program.instructions.size()) - 1;
@@ -78,12 +81,12 @@ private:
     int microBatches() const { return static_cast<int>(m_program.microBatches.size()); }
 
     void emitEvaluation() {
-        for (const Turn& turn : evaluationTurns(shape(), m_place.pipeline))
+        for (const Turn& turn : m_turns)
             emitForward(turn, Opcode::Inference);
     }
 
     void emitTraining() {
-        for (const Turn& turn : trainingTurns(shape(), m_place.pipeline)) {
+        for (const Turn& turn : m_turns) {
             if (turn.backward)
                 emitBackward(turn);
             else
@@ -100,10 +103,15 @@ private:
             emitReduction(Opcode::GatherParameters, update, static_cast<int>(bucket));
     }
 
+    void begin(const Turn& turn) {
+        m_microBatch = turn.microBatch;
+        ++m_turn;
+    }
+
     // ---- Forward ------------------------------------------------------------------------------
 
     void emitForward(const Turn& turn, Opcode opcode) {
-        m_microBatch = turn.microBatch;
+        begin(turn);
         loadOnce();
         for (const Transfer& transfer : m_section.arriving)
             if (transfer.neededIn == turn.stage)
@@ -139,7 +147,7 @@ private:
 
     /// Only gradients that all micro-batches have added to travel, where they are kept whole.
     void emitBackward(const Turn& turn) {
-        m_microBatch = turn.microBatch;
+        begin(turn);
         for (const Transfer& transfer : m_section.leaving)
             if (transfer.madeIn == turn.stage)
                 emitMessages(transfer, Opcode::ReceiveGradient, transfer.to);
@@ -292,6 +300,8 @@ private:
     const Graph& m_graph;
     const Coordinate m_place;
     Program m_program;
+    std::vector<Turn> m_turns;
+    int m_turn = 0;                ///< whose instructions are being emitted, as is
     int m_microBatch = 0;          ///< whose instructions are being emitted
     int m_done = -1;               ///< last instruction of the compute lane that computes
     std::set<int> m_loaded;        ///< micro-batches
@@ -368,13 +378,14 @@ const Placement& Program::placeOf(ValueId value, const Graph& graph,
                : here.values[at(value)];
 }
 
-const Placement& Program::windowAt(const std::vector<BucketWindow>& windows, int bucket,
-                                   int instruction) {
-    const auto window = std::ranges::find_if(windows, [&](const BucketWindow& each) {
-        return each.bucket == bucket && each.first <= instruction && instruction <= each.last;
-    });
-    TRAINYARD_CHECK(window != windows.end());
-    return window->place;
+const Placement& BucketWindows::placeAt(int bucket, int instruction) const {
+    const std::vector<int>& mine = ofBucket[at(bucket)];
+    const auto after =
+        std::ranges::upper_bound(mine, instruction, {}, [this](int i) { return all[at(i)].first; });
+    TRAINYARD_CHECK(after != mine.begin());
+    const BucketWindow& window = all[at(*(after - 1))];
+    TRAINYARD_CHECK(instruction <= window.last);
+    return window.place;
 }
 
 const Placement& Program::savedPlaceOf(const Instruction& instruction) const {

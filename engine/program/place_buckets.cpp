@@ -14,13 +14,13 @@ namespace {
 using graph::at;
 
 /// Offsets of windows in an arena of their own; its bytes.
-std::size_t placeWindows(std::vector<BucketWindow>& windows) {
+std::size_t placeWindows(BucketWindows& windows) {
     std::vector<Lifetime> lives;
-    for (const BucketWindow& window : windows)
+    for (const BucketWindow& window : windows.all)
         lives.push_back({window.place.bytes, window.first, window.last});
     const ArenaLayout layout = layOut(lives);
-    for (std::size_t i = 0; i < windows.size(); ++i)
-        windows[i].place.offset = layout.offsets[i];
+    for (std::size_t i = 0; i < windows.all.size(); ++i)
+        windows.all[i].place.offset = layout.offsets[i];
     return layout.bytes;
 }
 
@@ -30,14 +30,16 @@ public:
         : m_plan(plan), m_section(section), m_program(program) {}
 
     void run() {
+        m_program.parameterWindows.ofBucket.resize(m_section.buckets.size());
+        m_program.gradientWindows.ofBucket.resize(m_section.buckets.size());
         for (std::size_t i = 0; i < m_program.instructions.size(); ++i)
             look(m_program.instructions[i], static_cast<int>(i));
         m_program.gradientBytes = placeWindows(m_program.gradientWindows);
         m_program.parameterBytes = placeWindows(m_program.parameterWindows);
-        for (const BucketWindow& window : m_program.parameterWindows)
+        for (const BucketWindow& window : m_program.parameterWindows.all)
             orderGather(window);
-        for (const BucketWindow& window : m_program.gradientWindows)
-            waitForEarlier(window, m_program.gradientWindows);
+        for (const BucketWindow& window : m_program.gradientWindows.all)
+            waitForEarlier(window, m_program.gradientWindows.all);
     }
 
 private:
@@ -53,7 +55,7 @@ private:
         for (const graph::ParameterId parameter : operation.parameters) {
             const int bucket = m_section.bucketOf[at(parameter)];
             if (m_plan.shardsParameters)
-                m_program.parameterWindows[m_gathered.at(bucket)].last = now;
+                m_program.parameterWindows.all[m_gathered.at(bucket)].last = now;
             if (m_plan.shardsGradients && instruction.opcode == Opcode::Backward &&
                 !m_written.contains(bucket))
                 m_written[bucket] = open(m_program.gradientWindows, bucket, now);
@@ -62,7 +64,7 @@ private:
 
     /// A gather waits until the bytes are free, and who reads them first waits for the gather.
     void orderGather(const BucketWindow& window) {
-        waitForEarlier(window, m_program.parameterWindows);
+        waitForEarlier(window, m_program.parameterWindows.all);
         for (int i = window.first + 1; i <= window.last; ++i) {
             Instruction& reader = m_program.instructions[at(i)];
             if (!runsKernel(reader.opcode) || !uses(reader, window.bucket))
@@ -87,15 +89,16 @@ private:
                 m_program.instructions[at(window.first)].waitsFor.push_back(other.last);
     }
 
-    std::size_t open(std::vector<BucketWindow>& windows, int bucket, int now) const {
+    std::size_t open(BucketWindows& windows, int bucket, int now) const {
         const std::size_t bytes =
             m_section.buckets[at(bucket)].elements * bytesOf(exactType(m_plan.type));
-        windows.push_back({bucket, now, now, {0, bytes}});
-        return windows.size() - 1;
+        windows.ofBucket[at(bucket)].push_back(static_cast<int>(windows.all.size()));
+        windows.all.push_back({bucket, now, now, {0, bytes}});
+        return windows.all.size() - 1;
     }
 
     void close(int bucket, int now) {
-        m_program.gradientWindows[m_written.at(bucket)].last = now;
+        m_program.gradientWindows.all[m_written.at(bucket)].last = now;
         m_written.erase(bucket);
     }
 

@@ -24,7 +24,8 @@ using graph::ValueId;
 /// Values of one buffer are joined; the buffer's life covers all their uses.
 class Buffers {
 public:
-    explicit Buffers(std::size_t count) : m_owner(count), m_lives(count, kUntouched) {
+    explicit Buffers(std::size_t count)
+        : m_owner(count), m_lives(count, kUntouched), m_turns(count, 0) {
         for (std::size_t i = 0; i < count; ++i)
             m_owner[i] = i;
     }
@@ -35,12 +36,18 @@ public:
     /// `id` lies where `other` lies.
     void join(std::size_t id, std::size_t other) { m_owner[owner(id)] = owner(other); }
     /// Instructions come in order.
-    void touch(std::size_t id, int instruction) {
+    void touch(std::size_t id, int instruction, int turn) {
         Lifetime& life = m_lives[owner(id)];
-        if (life.last < 0)
+        if (life.last < 0) {
             life.first = instruction;
+            m_turns[owner(id)] = turn;
+        }
         life.last = instruction;
+        if (m_turns[owner(id)] != turn)
+            m_turns[owner(id)] = kSeveral;
     }
+    /// It is alive in several turns, so that other micro-batches come in between.
+    bool isKept(std::size_t id) const { return m_turns[owner(id)] == kSeveral; }
     std::size_t owner(std::size_t id) const {
         while (m_owner[id] != id)
             id = m_owner[id];
@@ -55,10 +62,12 @@ public:
     }
 
 private:
+    static constexpr int kSeveral = -1;
     static constexpr Lifetime kUntouched{.bytes = 0, .first = 0, .last = -1};
 
     std::vector<std::size_t> m_owner;
     std::vector<Lifetime> m_lives;
+    std::vector<int> m_turns; ///< the only one a buffer was touched in
 };
 
 class MemoryPlanner {
@@ -180,8 +189,8 @@ private:
         return m_program.isMadeInBlockOf(value, m_graph, id);
     }
 
-    // Buffers of a place are numbered: values, gradients, what operations save; values and what is
-    // saved once more, for blocks that are computed again. One place comes after the other.
+    // Buffers are numbered: values, gradients, what operations save; values and what is saved once
+    // more, for blocks that are computed again.
     std::size_t gradientBuffer(ValueId id) const { return m_graph.values.size() + at(id); }
     std::size_t savedBuffer(OperationId id) const { return 2 * m_graph.values.size() + at(id); }
     std::size_t valueAgainBuffer(ValueId id) const {
@@ -194,20 +203,12 @@ private:
         return savedAgainBuffer(static_cast<OperationId>(m_graph.operations.size()));
     }
     std::size_t receivedBuffer() const { return loadedBuffer() + 1; }
-    std::size_t buffersOfPlace() const { return receivedBuffer() + 1; }
+    std::size_t bufferCount() const { return receivedBuffer() + 1; }
 
     void joinBuffers() {
         m_program.addsToGradient.resize(m_graph.operations.size());
         m_program.addsToParameterGradient.resize(m_graph.operations.size());
-        m_buffers = Buffers(buffersOfPlace() * m_program.places.size());
-        for (m_place = 0; m_place < m_program.places.size(); ++m_place)
-            joinBuffersOfPlace();
-    }
-
-    void join(std::size_t buffer, std::size_t other) { m_buffers.join(here(buffer), here(other)); }
-    std::size_t here(std::size_t buffer) const { return m_place * buffersOfPlace() + buffer; }
-
-    void joinBuffersOfPlace() {
+        m_buffers = Buffers(bufferCount());
         for (std::size_t i = 0; i < m_graph.operations.size(); ++i) {
             const Operation& operation = m_graph.operations[i];
             if (operation.outputs.empty())
@@ -215,39 +216,31 @@ private:
             const auto id = static_cast<OperationId>(i);
             const ValueId out = operation.outputs.front();
             if (const ValueId in = firstInput(id, &MemoryPlanner::runsInPlace); in >= 0) {
-                join(at(out), at(in));
-                join(valueAgainBuffer(out), isInBlockOf(in, id) ? valueAgainBuffer(in) : at(in));
+                m_buffers.join(at(out), at(in));
+                m_buffers.join(valueAgainBuffer(out),
+                               isInBlockOf(in, id) ? valueAgainBuffer(in) : at(in));
             }
             if (const ValueId in = firstInput(id, &MemoryPlanner::gradientInPlace); in >= 0)
-                join(gradientBuffer(in), gradientBuffer(out));
+                m_buffers.join(gradientBuffer(in), gradientBuffer(out));
         }
     }
 
     void setSizes() {
-        for (m_place = 0; m_place < m_program.places.size(); ++m_place)
-            setSizesOfPlace();
-    }
-
-    void setBytes(std::size_t buffer, std::size_t bytes) {
-        m_buffers.setBytes(here(buffer), bytes);
-    }
-
-    void setSizesOfPlace() {
         for (std::size_t i = 0; i < m_graph.values.size(); ++i) {
             const auto id = static_cast<ValueId>(i);
-            setBytes(i, valueBytes(id));
-            setBytes(valueAgainBuffer(id), valueBytes(id));
+            m_buffers.setBytes(i, valueBytes(id));
+            m_buffers.setBytes(valueAgainBuffer(id), valueBytes(id));
             if (m_withGradient[i])
-                setBytes(gradientBuffer(id), valueBytes(id));
+                m_buffers.setBytes(gradientBuffer(id), valueBytes(id));
             if (m_withGradient[i] && m_graph.values[i].leaves)
-                setBytes(receivedBuffer(), valueBytes(id));
+                m_buffers.setBytes(receivedBuffer(), valueBytes(id));
         }
         for (std::size_t i = 0; i < m_graph.operations.size(); ++i) {
             const auto id = static_cast<OperationId>(i);
-            setBytes(savedBuffer(id), savedBytes(id));
-            setBytes(savedAgainBuffer(id), savedBytes(id));
+            m_buffers.setBytes(savedBuffer(id), savedBytes(id));
+            m_buffers.setBytes(savedAgainBuffer(id), savedBytes(id));
         }
-        setBytes(loadedBuffer(), loadedBytes());
+        m_buffers.setBytes(loadedBuffer(), loadedBytes());
     }
 
     /// In recompute and backward.
@@ -255,18 +248,19 @@ private:
         return isInBlockOf(value, reader) ? valueAgainBuffer(value) : at(value);
     }
 
+    /// Of the first micro-batch: the others do the same, in its place or in one like it.
     void findLifetimes() {
         for (std::size_t i = 0; i < m_program.instructions.size(); ++i) {
             Instruction& instruction = m_program.instructions[i];
-            if (instruction.microBatch > 0 && m_program.places.size() == 1)
-                break; // they take turns in the memory of the first
-            m_place = m_program.slotOf(instruction);
-            m_isFirst = instruction.microBatch == 0;
-            touchAll(instruction, static_cast<int>(i));
+            m_turn = instruction.turn;
+            if (instruction.microBatch == 0)
+                touchAll(instruction, static_cast<int>(i));
+            else if (instruction.opcode == Opcode::ReceiveGradient)
+                instruction.adds = m_receivedAdds.at({instruction.value, instruction.peer});
         }
     }
 
-    void touch(std::size_t buffer, int now) { m_buffers.touch(here(buffer), now); }
+    void touch(std::size_t buffer, int now) { m_buffers.touch(buffer, now, m_turn); }
 
     void touchAll(Instruction& instruction, int now) {
         const ValueId value = instruction.value;
@@ -308,10 +302,8 @@ private:
 
     /// The first of a value's gradients is written, the others are added.
     void touchReceived(Instruction& instruction, int now) {
-        const std::pair<ValueId, int> key{instruction.value, instruction.peer};
-        if (m_isFirst)
-            m_receivedAdds[key] = !m_written.insert(instruction.value).second;
-        instruction.adds = m_receivedAdds.at(key);
+        instruction.adds = !m_written.insert(instruction.value).second;
+        m_receivedAdds[{instruction.value, instruction.peer}] = instruction.adds;
         if (instruction.adds)
             touch(receivedBuffer(), now);
         touch(gradientBuffer(instruction.value), now);
@@ -339,7 +331,7 @@ private:
         const Operation& operation = m_graph.operations[at(id)];
         const graph::OperationTraits& traits = graph::traits(operation.kind);
         std::vector<bool>& adds = m_program.addsToGradient[at(id)];
-        const bool again = !adds.empty(); // the second phase of the same backward, or a later one
+        const bool again = !adds.empty(); // the second phase of the same backward
         if (!again)
             noteParameters(id);
         adds.resize(operation.inputs.size(), false);
@@ -367,22 +359,33 @@ private:
             adds.push_back(!m_writtenParameters.insert(parameter).second);
     }
 
+    /// One place: all buffers share one layout. Several: what a micro-batch keeps from turn to turn
+    /// lies in a part of its own for each place, what is alive within a turn lies behind them,
+    /// once.
     void assignOffsets() {
-        std::vector<Lifetime> lives(buffersOfPlace() * m_program.places.size());
+        std::vector<Lifetime> lives(bufferCount());
         for (std::size_t i = 0; i < lives.size(); ++i)
             lives[i] = m_buffers.lifetime(i);
-        const ArenaLayout layout = layOut(lives);
-        m_program.activationBytes = layout.bytes;
-        for (m_place = 0; m_place < m_program.places.size(); ++m_place)
-            assignOffsetsOfPlace(layout, lives);
+        const std::size_t places = m_program.places.size();
+        std::vector<Lifetime> kept(lives.size());
+        std::vector<Lifetime> passing(lives.size());
+        for (std::size_t i = 0; i < lives.size(); ++i)
+            (places == 1 || m_buffers.isKept(i) ? kept : passing)[i] = lives[i];
+        const ArenaLayout keptLayout = layOut(kept);
+        const ArenaLayout passingLayout = layOut(passing);
+        m_program.activationBytes = places * keptLayout.bytes + passingLayout.bytes;
+        for (std::size_t place = 0; place < places; ++place)
+            fillPlaces(m_program.places[place], [&](std::size_t buffer) {
+                const std::size_t owner = m_buffers.owner(buffer);
+                const bool passes = passing[owner].bytes > 0;
+                return Placement{passes ? places * keptLayout.bytes + passingLayout.offsets[owner]
+                                        : place * keptLayout.bytes + keptLayout.offsets[owner],
+                                 lives[owner].bytes};
+            });
     }
 
-    void assignOffsetsOfPlace(const ArenaLayout& layout, const std::vector<Lifetime>& lives) {
-        const auto placement = [&](std::size_t buffer) {
-            const std::size_t owner = m_buffers.owner(here(buffer));
-            return Placement{layout.offsets[owner], lives[owner].bytes};
-        };
-        Places& places = m_program.places[m_place];
+    template <class PlacementOf>
+    void fillPlaces(Places& places, const PlacementOf& placement) const {
         for (std::size_t i = 0; i < m_graph.values.size(); ++i) {
             const auto id = static_cast<ValueId>(i);
             places.values.push_back(placement(i));
@@ -403,8 +406,7 @@ private:
     const std::vector<bool>& m_withGradient;
     Program& m_program;
     Buffers m_buffers{0};
-    std::size_t m_place = 0; ///< that is being worked on
-    bool m_isFirst = true;   ///< the instruction is of the first micro-batch
+    int m_turn = 0; ///< of the instruction that is looked at
     std::set<ValueId> m_written;
     std::set<ParameterId> m_writtenParameters;
     std::map<std::pair<ValueId, int>, bool> m_receivedAdds; ///< by value and peer

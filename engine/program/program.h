@@ -57,6 +57,7 @@ struct Instruction {
     graph::OperationId operation = -1;
     int bucket = -1;
     int microBatch = 0; ///< whose rows it works on
+    int turn = 0;       ///< of the schedule; other micro-batches may come between two of one's
     Phase phase = Phase::Whole;
     graph::ValueId value = -1;
     int peer = -1;
@@ -83,6 +84,15 @@ struct BucketWindow {
     Placement place;
 };
 
+/// In the order they open.
+struct BucketWindows {
+    std::vector<BucketWindow> all;
+    std::vector<std::vector<int>> ofBucket; ///< indices, by bucket
+
+    /// Of a window of the bucket that is open at an instruction; there must be one.
+    const Placement& placeAt(int bucket, int instruction) const;
+};
+
 enum class Purpose : std::uint8_t { Training, Evaluation };
 
 /// Where the values of one micro-batch lie.
@@ -107,14 +117,13 @@ struct Program {
     std::vector<Instruction> instructions;
 
     std::size_t activationBytes = 0;
-    /// One: micro-batches take turns in the same memory. Else one for each micro-batch: in a
-    /// pipeline several are alive; what is not alive at the same time shares bytes all the same.
+    /// As many as micro-batches are alive at once, which take them in turn: one without a pipeline.
     std::vector<Places> places;
 
     /// Where parameters (ZeRO 3) and gradients (2 and 3) are sharded: the buckets that are whole
     /// for a while, in arenas of their own.
-    std::vector<BucketWindow> parameterWindows;
-    std::vector<BucketWindow> gradientWindows;
+    BucketWindows parameterWindows;
+    BucketWindows gradientWindows;
     std::size_t parameterBytes = 0;
     std::size_t gradientBytes = 0;
 
@@ -127,7 +136,7 @@ struct Program {
     std::vector<std::vector<bool>> addsToParameterGradient;
 
     std::size_t slotOf(const Instruction& instruction) const {
-        return places.size() > 1 ? static_cast<std::size_t>(instruction.microBatch) : 0;
+        return static_cast<std::size_t>(instruction.microBatch) % places.size();
     }
     const Places& placesOf(const Instruction& instruction) const {
         return places[slotOf(instruction)];
@@ -145,9 +154,6 @@ struct Program {
     const Placement& gradientPlaceOf(graph::ValueId value, const Instruction& instruction) const {
         return placesOf(instruction).gradients[static_cast<std::size_t>(value)];
     }
-    /// The window of a bucket that is open at an instruction.
-    static const Placement& windowAt(const std::vector<BucketWindow>& windows, int bucket,
-                                     int instruction);
     /// Likewise what the instruction's operation saves.
     const Placement& savedPlaceOf(const Instruction& instruction) const;
 };

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <map>
 
 namespace trainyard::plan {
 
@@ -77,6 +78,22 @@ std::vector<Turn> trainingTurns(const PipelineShape& shape, int rank) {
 
 std::vector<Turn> evaluationTurns(const PipelineShape& shape, int rank) {
     return passes(shape, rank, false);
+}
+
+int microBatchesAlive(const std::vector<Turn>& turns) {
+    std::map<int, std::size_t> last;
+    for (std::size_t i = 0; i < turns.size(); ++i)
+        last[turns[i].microBatch] = i;
+    int most = 1;
+    int begun = 0; // micro-batches begin, and end, in ascending order
+    int done = 0;
+    for (std::size_t i = 0; i < turns.size(); ++i) {
+        begun = std::max(begun, turns[i].microBatch + 1);
+        most = std::max(most, begun - done);
+        if (last[turns[i].microBatch] == i)
+            TRAINYARD_CHECK_EQ(turns[i].microBatch, done++);
+    }
+    return most;
 }
 
 int microBatchesOnTheWay(const PipelineShape& shape) {

@@ -46,6 +46,10 @@ std::vector<Turn> trainingTurns(const PipelineShape& shape, int rank);
 /// Forward only.
 std::vector<Turn> evaluationTurns(const PipelineShape& shape, int rank);
 
+/// Most that have begun and are not done yet. They follow each other, so micro-batch m may take
+/// place m modulo this.
+int microBatchesAlive(const std::vector<Turn>& turns);
+
 /// For so many micro-batches the channels between ranks have room, so that nobody waits to send
 /// while others wait for him.
 int microBatchesOnTheWay(const PipelineShape& shape);

@@ -4,7 +4,6 @@
 
 #include "engine/base/check.h"
 #include "engine/base/number_text.h"
-#include "engine/runtime/gather_parameters.h"
 #include "engine/runtime/rounding.h"
 
 #include <algorithm>
@@ -57,12 +56,14 @@ Executor::Executor(const Parts& parts)
 
 Result<std::unique_ptr<Executor>> Executor::make(const Parts& parts) {
     std::unique_ptr<Executor> executor(new Executor(parts));
+    for (const auto& [purpose, rows] : batchSizes(parts.plan))
+        executor->m_compiled[{purpose, rows}].program =
+            plan::compileProgram(parts.plan, parts.rank, purpose, rows);
     if (Result<void> allocated = executor->allocate(); !allocated)
         return allocated.error();
     executor->initializeParameters();
-    for (const auto& [purpose, rows] : batchSizes(parts.plan)) {
-        Compiled& compiled = executor->m_compiled[{purpose, rows}];
-        compiled.program = plan::compileProgram(parts.plan, parts.rank, purpose, rows);
+    for (const auto& size : batchSizes(parts.plan)) { // kernels' forms are chosen for the largest
+        Compiled& compiled = executor->m_compiled.at(size);
         compiled.records = recordsOf(parts.plan, executor->m_section, compiled.program);
         executor->makeKernels(compiled);
     }
@@ -306,8 +307,9 @@ Result<bool> Executor::parametersAreFinite(std::uint32_t tag) {
     return broken == 0;
 }
 
-Result<std::vector<std::byte>> Executor::wholeParameters(std::uint32_t tag) {
-    return gatherParameters(m_parts.plan, m_parts.rank, m_parts.groups, m_parameters.data(), tag);
+Result<void> Executor::gatherWhole(std::uint32_t tag, const TakeParameter& take) {
+    return gatherParameters(m_parts.plan, m_parts.rank, m_parts.groups, m_parameters.data(), tag,
+                            take);
 }
 
 Result<int> Executor::rankThatDiffers(std::uint32_t tag) {

@@ -14,6 +14,7 @@
 #include "engine/runtime/arena.h"
 #include "engine/runtime/communication_lane.h"
 #include "engine/runtime/flight_recorder.h"
+#include "engine/runtime/gather_parameters.h"
 #include "engine/runtime/parameter_update.h"
 #include "engine/runtime/process_groups.h"
 #include "engine/runtime/rank_protocol.h"
@@ -110,7 +111,7 @@ public:
     /// This rank's parameters as one flat arena, as the plan lays them out.
     std::span<const std::byte> parameters() const;
     /// Those of the whole model, see gatherParameters(). Collective.
-    Result<std::vector<std::byte>> wholeParameters(std::uint32_t tag);
+    Result<void> gatherWhole(std::uint32_t tag, const TakeParameter& take);
     /// Of all ranks. Collective.
     Result<bool> parametersAreFinite(std::uint32_t tag);
     /// Data parallel ranks have the same bits, or one of them has computed wrongly: the first world

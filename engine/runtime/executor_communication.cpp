@@ -154,9 +154,8 @@ Result<void> Executor::gatherBucket(const plan::Program& program,
     std::size_t offset = bucket.firstElement * bytesOf(type);
     std::byte* arena = m_parameters.data();
     if (plan.shardsParameters) {
-        offset = plan::Program::windowAt(program.parameterWindows, instruction.bucket,
-                                         static_cast<int>(index))
-                     .offset;
+        offset =
+            program.parameterWindows.placeAt(instruction.bucket, static_cast<int>(index)).offset;
         arena = m_gathered.data();
         std::memcpy(ownShard(arena + offset, bucket), m_parameters.data() + shardOffset(bucket),
                     bytes / static_cast<std::size_t>(plan.mesh.data));
@@ -176,9 +175,8 @@ Result<void> Executor::scatterBucket(const plan::Program& program,
     const DType type = exactType(plan.type);
     std::size_t offset = bucket.firstElement * bytesOf(type);
     if (plan.shardsGradients)
-        offset = plan::Program::windowAt(program.gradientWindows, instruction.bucket,
-                                         static_cast<int>(index))
-                     .offset;
+        offset =
+            program.gradientWindows.placeAt(instruction.bucket, static_cast<int>(index)).offset;
     std::byte* first = m_gradients.data() + offset;
     Result<void> reduced =
         bucket.compressed

@@ -33,8 +33,8 @@ Result<void> Executor::allocate() {
     const plan::Plan& plan = m_parts.plan;
     std::size_t activations = 0, gathered = 0, gradients = 0;
     std::int64_t rows = 0; // whose targets are there at once
-    for (const auto& [purpose, batchRows] : batchSizes(plan)) {
-        const plan::Program program = plan::compileProgram(plan, m_parts.rank, purpose, batchRows);
+    for (const auto& [size, compiled] : m_compiled) {
+        const plan::Program& program = compiled.program;
         activations = std::max(activations, program.activationBytes);
         gathered = std::max(gathered, program.parameterBytes);
         gradients = std::max(gradients, program.gradientBytes);
@@ -208,9 +208,7 @@ void Executor::addParameters(const plan::Program& program, std::size_t index,
         const bool rounded = m_rounded.bytes() > 0 && graph::readsRounded(operation.kind, i);
         std::size_t first = bucket.firstElement; // elements into the arena
         if (plan.shardsParameters)
-            first = plan::Program::windowAt(program.parameterWindows, bucketNumber,
-                                            static_cast<int>(index))
-                        .offset /
+            first = program.parameterWindows.placeAt(bucketNumber, static_cast<int>(index)).offset /
                     bytesOf(exact);
         std::byte* arena = plan.shardsParameters ? m_gathered.data() : m_parameters.data();
         request.parameters.push_back(
@@ -219,10 +217,9 @@ void Executor::addParameters(const plan::Program& program, std::size_t index,
         if (instruction.opcode != plan::Opcode::Backward)
             continue;
         const std::size_t offset =
-            plan.shardsGradients ? plan::Program::windowAt(program.gradientWindows, bucketNumber,
-                                                           static_cast<int>(index))
-                                       .offset
-                                 : bucket.firstElement * bytesOf(exact);
+            plan.shardsGradients
+                ? program.gradientWindows.placeAt(bucketNumber, static_cast<int>(index)).offset
+                : bucket.firstElement * bytesOf(exact);
         request.parameterGradients.push_back(parameterIn(m_gradients.data() + offset, id, exact));
     }
 }

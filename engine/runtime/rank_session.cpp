@@ -417,13 +417,15 @@ private:
 
     /// A run whose weights cannot be written has still been trained: its curves are worth keeping.
     void saveFinalWeights() {
-        const auto parameters = m_executor->wholeParameters(kWeightsTag);
-        if (!parameters)
-            check(parameters.error());
+        std::vector<std::byte> parameters;
+        check(m_executor->gatherWhole(kWeightsTag, [&](std::span<const std::byte> one) {
+            if (isFirst())
+                parameters.insert(parameters.end(), one.begin(), one.end());
+        }));
         if (!isFirst())
             return;
         const std::string path = m_environment.runFolder + '/' + spec::kWeightsFile;
-        const Result<void> saved = saveWeights(path, m_experiment, m_plan, *parameters,
+        const Result<void> saved = saveWeights(path, m_experiment, m_plan, parameters,
                                                m_data.training->info(), m_weightsStep);
         if (saved)
             log(spec::LogLevel::Info,

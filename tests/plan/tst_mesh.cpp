@@ -269,11 +269,13 @@ void MeshTest::fewMicroBatchesAreAlive() {
         for (int rank = 0; rank < ranks; ++rank) {
             int alive = 0;
             int most = 0;
-            for (const Turn& turn : trainingTurns(shape, rank)) {
+            const std::vector<Turn> turns = trainingTurns(shape, rank);
+            for (const Turn& turn : turns) {
                 alive += turn.backward ? -1 : 1;
                 most = std::max(most, alive);
             }
             QCOMPARE(most, ranks - rank);
+            QCOMPARE(microBatchesAlive(turns), most);
         }
     }
     // The plan gives them no more memory than that: twice the micro-batches take as much.

@@ -334,14 +334,14 @@ QByteArray windowProblem(const Plan& plan, int rank, const Program& program) {
              section.graph.operations[graph::at(instruction.operation)].parameters) {
             const int bucket = section.bucketOf[graph::at(parameter)];
             if (plan.shardsParameters) // throws where there is none
-                Program::windowAt(program.parameterWindows, bucket, static_cast<int>(i));
+                program.parameterWindows.placeAt(bucket, static_cast<int>(i));
             if (plan.shardsGradients && instruction.opcode == Opcode::Backward)
-                Program::windowAt(program.gradientWindows, bucket, static_cast<int>(i));
+                program.gradientWindows.placeAt(bucket, static_cast<int>(i));
         }
     }
     for (const auto* windows : {&program.parameterWindows, &program.gradientWindows})
-        for (const BucketWindow& a : *windows)
-            for (const BucketWindow& b : *windows)
+        for (const BucketWindow& a : windows->all)
+            for (const BucketWindow& b : windows->all)
                 if (&a != &b && a.first <= b.last && b.first <= a.last &&
                     a.place.offset < b.place.offset + b.place.bytes &&
                     b.place.offset < a.place.offset + a.place.bytes)

@@ -216,7 +216,11 @@ private:
         }
         if (m_options.afterAll)
             m_options.afterAll(*m_executor);
-        m_outcome.parameters = m_executor->wholeParameters(0x80000000u).value();
+        const Result<void> gathered =
+            m_executor->gatherWhole(0x80000000u, [this](std::span<const std::byte> one) {
+                m_outcome.parameters.insert(m_outcome.parameters.end(), one.begin(), one.end());
+            });
+        TRAINYARD_CHECK(gathered.ok());
     }
 
     const spec::Experiment& m_experiment;
