@@ -12,7 +12,9 @@
 #include <QCoreApplication>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
+#include <map>
 
 namespace trainyard::app {
 
@@ -25,7 +27,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 /// Whole numbers up to here are exact in the double that number fields work with.
 constexpr double kMaxExact = 9007199254740992.0;
-constexpr std::size_t kMaxWrittenRanks = 6;
+constexpr int kMaxWrittenRanks = 6;
 
 FieldInfo whole(const char* name, const char* label, double minimum, double maximum,
                 const char* help = "") {
@@ -389,24 +391,42 @@ QString argumentsText(const spec::LayerSpec& layer) {
     return words.join(u", ");
 }
 
-QString batchArithmetic(std::int64_t batch, std::int64_t ranks) {
+QString batchArithmetic(std::int64_t batch, const spec::ParallelSpec& parallel) {
     const QLocale locale;
     const auto number = [&](std::int64_t value) {
         return locale.toString(static_cast<qlonglong>(value));
     };
+    const auto ranks = static_cast<int>(parallel.data);
     if (ranks < 1 || batch < 1)
         return {};
+    std::vector<double> ends = plan::shareEndsOf(parallel.shares);
+    if (ends.size() != static_cast<std::size_t>(ranks))
+        ends.clear(); // none, or too few, which is said elsewhere
     QStringList parts;
-    const std::int64_t each = batch / ranks, larger = batch % ranks;
-    if (ranks <= static_cast<std::int64_t>(kMaxWrittenRanks)) {
-        for (std::int64_t rank = 0; rank < ranks; ++rank)
-            parts << number(plan::evenRows(batch, rank, ranks).count);
-    } else {
-        if (larger > 0)
-            parts << number(larger) + u" × " + number(each + 1);
-        parts << number(ranks - larger) + u" × " + number(each);
+    std::map<std::int64_t, int, std::greater<>> alike; // rows -> ranks that have so many
+    for (int rank = 0; rank < ranks; ++rank) {
+        const std::int64_t rows = plan::rowsOfShare(batch, rank, ranks, ends).count;
+        parts << number(rows);
+        ++alike[rows];
+    }
+    if (ranks > kMaxWrittenRanks) {
+        parts.clear();
+        for (const auto& [rows, count] : alike)
+            parts << number(count) + u" × " + number(rows);
     }
     return number(batch) + u" = " + parts.join(u" + ");
+}
+
+bool hasEffect(std::string_view path, const spec::ParallelSpec& parallel) {
+    if (path == "parallel.shares" || path == "parallel.zero" || path == "parallel.compression")
+        return parallel.data > 1;
+    if (path == "parallel.transport")
+        return parallel.ranks() > 1;
+    if (path == "parallel.stages_per_rank")
+        return parallel.pipeline > 1 && parallel.schedule == "interleaved";
+    if (path == "parallel.micro_batches" || path == "parallel.schedule" || path == "parallel.cuts")
+        return parallel.pipeline > 1;
+    return true;
 }
 
 QString shapeText(const Shape& shape) {

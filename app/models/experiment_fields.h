@@ -57,7 +57,11 @@ QString choiceText(const EditorField& field, const std::string& choice);
 QString argumentsText(const spec::LayerSpec& layer);
 
 /// "128 = 64 + 64", "100 = 4 × 7 + 12 × 6": who computes how many rows of a batch.
-QString batchArithmetic(std::int64_t batch, std::int64_t ranks);
+QString batchArithmetic(std::int64_t batch, const spec::ParallelSpec& parallel);
+
+/// Whether a field of the strategy changes anything on the mesh as it is: stages without a pipeline
+/// do not.
+bool hasEffect(std::string_view path, const spec::ParallelSpec& parallel);
 
 /// "64 × 28 × 28"
 QString shapeText(const Shape& shape);

@@ -20,19 +20,19 @@ namespace {
 constexpr std::size_t kBlockBytes = 8192;
 
 TRAINYARD_MULTIVERSION
-void addIntoFloats(float* __restrict sum, const float* __restrict addend, std::size_t count) {
+void addInto(float* __restrict sum, const float* __restrict addend, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
         sum[i] += addend[i];
 }
 
 TRAINYARD_MULTIVERSION
-void addIntoDoubles(double* __restrict sum, const double* __restrict addend, std::size_t count) {
+void addInto(double* __restrict sum, const double* __restrict addend, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
         sum[i] += addend[i];
 }
 
 TRAINYARD_MULTIVERSION
-void sumBothFloats(float* __restrict a, float* __restrict b, std::size_t count) {
+void sumBoth(float* __restrict a, float* __restrict b, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         const float sum = a[i] + b[i];
         a[i] = sum;
@@ -41,7 +41,7 @@ void sumBothFloats(float* __restrict a, float* __restrict b, std::size_t count) 
 }
 
 TRAINYARD_MULTIVERSION
-void sumBothDoubles(double* __restrict a, double* __restrict b, std::size_t count) {
+void sumBoth(double* __restrict a, double* __restrict b, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
         const double sum = a[i] + b[i];
         a[i] = sum;
@@ -50,73 +50,44 @@ void sumBothDoubles(double* __restrict a, double* __restrict b, std::size_t coun
 }
 
 TRAINYARD_MULTIVERSION
-void sumTwoFloats(float* __restrict out, const float* __restrict a, const float* __restrict b,
-                  std::size_t count) {
+void sumTwo(float* __restrict out, const float* __restrict a, const float* __restrict b,
+            std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
         out[i] = a[i] + b[i];
 }
 
 TRAINYARD_MULTIVERSION
-void sumTwoDoubles(double* __restrict out, const double* __restrict a, const double* __restrict b,
-                   std::size_t count) {
+void sumTwo(double* __restrict out, const double* __restrict a, const double* __restrict b,
+            std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
         out[i] = a[i] + b[i];
 }
 
 TRAINYARD_MULTIVERSION
-void sumTwoHalves(float* __restrict out, const Bf16* __restrict a, const Bf16* __restrict b,
-                  std::size_t count) {
+void sumTwo(float* __restrict out, const Bf16* __restrict a, const Bf16* __restrict b,
+            std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
         out[i] = widened(a[i]) + widened(b[i]);
 }
 
 TRAINYARD_MULTIVERSION
-void addIntoHalves(float* __restrict sum, const Bf16* __restrict addend, std::size_t count) {
+void addInto(float* __restrict sum, const Bf16* __restrict addend, std::size_t count) {
     for (std::size_t i = 0; i < count; ++i)
         sum[i] += widened(addend[i]);
 }
 
 /// How a sum of elements is added up and kept: `Sum` holds partial ones.
 template <class Element>
-struct Adding;
-
-template <>
-struct Adding<float> {
-    using Sum = float;
-    static void begin(float* sum, const float* a, const float* b, std::size_t count) {
-        sumTwoFloats(sum, a, b, count);
-    }
-    static void add(float* sum, const float* addend, std::size_t count) {
-        addIntoFloats(sum, addend, count);
-    }
-    static void keep(float* out, const float* sum, std::size_t count) {
-        std::memcpy(out, sum, count * sizeof(float));
-    }
-};
-
-template <>
-struct Adding<double> {
-    using Sum = double;
-    static void begin(double* sum, const double* a, const double* b, std::size_t count) {
-        sumTwoDoubles(sum, a, b, count);
-    }
-    static void add(double* sum, const double* addend, std::size_t count) {
-        addIntoDoubles(sum, addend, count);
-    }
-    static void keep(double* out, const double* sum, std::size_t count) {
-        std::memcpy(out, sum, count * sizeof(double));
+struct Adding {
+    using Sum = Element;
+    static void keep(Element* out, const Sum* sum, std::size_t count) {
+        std::memcpy(out, sum, count * sizeof(Element));
     }
 };
 
 template <>
 struct Adding<Bf16> {
     using Sum = float;
-    static void begin(float* sum, const Bf16* a, const Bf16* b, std::size_t count) {
-        sumTwoHalves(sum, a, b, count);
-    }
-    static void add(float* sum, const Bf16* addend, std::size_t count) {
-        addIntoHalves(sum, addend, count);
-    }
     static void keep(Bf16* out, const float* sum, std::size_t count) {
         narrow(sum, out, static_cast<std::int64_t>(count));
     }
@@ -133,9 +104,9 @@ void sumBlocks(std::span<const void* const> addends, std::size_t count, Keep kee
         const auto addend = [&](std::size_t i) {
             return static_cast<const Element*>(addends[i]) + begin;
         };
-        Adding<Element>::begin(sum.data(), addend(0), addend(1), size);
+        sumTwo(sum.data(), addend(0), addend(1), size);
         for (std::size_t i = 2; i < addends.size(); ++i)
-            Adding<Element>::add(sum.data(), addend(i), size);
+            addInto(sum.data(), addend(i), size);
         keep(sum.data(), begin, size);
     }
 }
@@ -153,10 +124,10 @@ void sumToAs(Real* out, std::span<const void* const> addends, std::size_t count)
     constexpr std::size_t kBlock = kBlockBytes / sizeof(Real);
     for (std::size_t begin = 0; begin < count; begin += kBlock) {
         const std::size_t size = std::min(kBlock, count - begin);
-        Adding<Real>::begin(out + begin, static_cast<const Real*>(addends[0]) + begin,
-                            static_cast<const Real*>(addends[1]) + begin, size);
+        sumTwo(out + begin, static_cast<const Real*>(addends[0]) + begin,
+               static_cast<const Real*>(addends[1]) + begin, size);
         for (std::size_t i = 2; i < addends.size(); ++i)
-            Adding<Real>::add(out + begin, static_cast<const Real*>(addends[i]) + begin, size);
+            addInto(out + begin, static_cast<const Real*>(addends[i]) + begin, size);
     }
 }
 
@@ -181,11 +152,11 @@ void sumInPlace(std::span<void* const> buffers, std::size_t count, DType type) {
     TRAINYARD_CHECK(buffers.size() >= 2);
     const bool two = buffers.size() == 2;
     if (type == DType::Fp32 && two)
-        sumBothFloats(static_cast<float*>(buffers[0]), static_cast<float*>(buffers[1]), count);
+        sumBoth(static_cast<float*>(buffers[0]), static_cast<float*>(buffers[1]), count);
     else if (type == DType::Fp32)
         sumInPlaceAs<float>(buffers, count);
     else if (type == DType::Fp64 && two)
-        sumBothDoubles(static_cast<double*>(buffers[0]), static_cast<double*>(buffers[1]), count);
+        sumBoth(static_cast<double*>(buffers[0]), static_cast<double*>(buffers[1]), count);
     else if (type == DType::Fp64)
         sumInPlaceAs<double>(buffers, count);
     else if (type == DType::Bf16)

@@ -272,16 +272,6 @@ void checkInput(const spec::Experiment& experiment, const DataCounts& data, Prob
                         {"Set the input shape to %1.", {describe(data.sampleShape)}}});
 }
 
-std::vector<double> shareEndsOf(const std::vector<double>& shares) {
-    std::vector<double> ends;
-    double sum = 0;
-    for (const double share : shares)
-        ends.push_back(sum += share);
-    for (double& end : ends)
-        end /= sum;
-    return ends;
-}
-
 } // namespace
 
 DType valueType(spec::Precision precision) {
@@ -310,21 +300,36 @@ RowRange evenRows(std::int64_t count, std::int64_t part, std::int64_t parts) {
     return {part * each + std::min(part, extra), each + (part < extra ? 1 : 0)};
 }
 
+std::vector<double> shareEndsOf(const std::vector<double>& shares) {
+    std::vector<double> ends;
+    double sum = 0;
+    for (const double share : shares)
+        ends.push_back(sum += share);
+    for (double& end : ends)
+        end /= sum;
+    return ends;
+}
+
+RowRange rowsOfShare(std::int64_t batchRows, int coordinate, int dataRanks,
+                     const std::vector<double>& shareEnds) {
+    if (shareEnds.empty())
+        return evenRows(batchRows, coordinate, dataRanks);
+    const auto end = [&](int rank) {
+        return rank < 0 ? std::int64_t{0}
+                        : std::llround(static_cast<double>(batchRows) *
+                                       shareEnds[static_cast<std::size_t>(rank)]);
+    };
+    const std::int64_t first = end(coordinate - 1);
+    return {first, end(coordinate) - first};
+}
+
 Shard shardOf(const Bucket& bucket, int rank, int worldSize) {
     const std::size_t elements = bucket.elements / static_cast<std::size_t>(worldSize);
     return {bucket.firstElement + elements * static_cast<std::size_t>(rank), elements};
 }
 
 RowRange Plan::rowsOf(std::int64_t batchRows, int dataCoordinate) const {
-    if (shareEnds.empty())
-        return evenRows(batchRows, dataCoordinate, mesh.data);
-    const auto end = [&](int coordinate) {
-        return coordinate < 0 ? std::int64_t{0}
-                              : std::llround(static_cast<double>(batchRows) *
-                                             shareEnds[static_cast<std::size_t>(coordinate)]);
-    };
-    const std::int64_t first = end(dataCoordinate - 1);
-    return {first, end(dataCoordinate) - first};
+    return rowsOfShare(batchRows, dataCoordinate, mesh.data, shareEnds);
 }
 
 std::int64_t Plan::mostRowsOf(std::int64_t batchRows) const {

@@ -53,6 +53,12 @@ struct RowRange {
 /// divide, late ones may be empty. Each row belongs to exactly one part.
 RowRange evenRows(std::int64_t count, std::int64_t part, std::int64_t parts);
 
+/// Where the shares of the data parallel ranks end, of 1; empty where all are alike.
+std::vector<double> shareEndsOf(const std::vector<double>& shares);
+/// Rows of a global batch that the ranks of one data coordinate compute.
+RowRange rowsOfShare(std::int64_t batchRows, int coordinate, int dataRanks,
+                     const std::vector<double>& shareEnds);
+
 /// A rank's part of a bucket: the equal slice that it updates where the optimizer is sharded.
 struct Shard {
     std::size_t firstElement = 0;
@@ -90,9 +96,8 @@ struct Plan {
     graph::Graph graph;       ///< of the whole model
     DType type = DType::Fp32; ///< of values; all that is trained is of exactType(type)
     Mesh mesh;
-    int worldSize = 1; ///< of the mesh
-    /// Sums of the shares of the batch up to each data coordinate, of 1; empty: all alike.
-    std::vector<double> shareEnds;
+    int worldSize = 1;             ///< of the mesh
+    std::vector<double> shareEnds; ///< see shareEndsOf()
     std::int64_t batch = 0;
     std::int64_t microBatches = 1; ///< whose gradients are added up before an update
     ScheduleKind schedule = ScheduleKind::OneForwardOneBackward;
@@ -121,7 +126,7 @@ struct Plan {
     const Section& sectionOf(int rank) const;
     int zero() const { return int{shardsOptimizer} + int{shardsGradients} + int{shardsParameters}; }
     PipelineShape pipelineShape() const;
-    /// Rows of a global batch that the ranks of one data coordinate compute.
+    /// rowsOfShare() of this plan.
     RowRange rowsOf(std::int64_t batchRows, int dataCoordinate) const;
     /// Of the data coordinate that has most.
     std::int64_t mostRowsOf(std::int64_t batchRows) const;

@@ -4,12 +4,10 @@
 
 #include "engine/base/number_text.h"
 #include "engine/comm/communicator.h"
-#include "engine/data/augmentation.h"
 #include "engine/data/dataset.h"
-#include "engine/data/loader.h"
-#include "engine/data/sampler.h"
 #include "engine/optim/early_stopping.h"
 #include "engine/plan/plan.h"
+#include "engine/runtime/batch_feed.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/loss_metrics.h"
 #include "engine/runtime/machine.h"
@@ -249,93 +247,14 @@ private:
                   grouped(m_plan.batch)}});
     }
 
-    /// Samples of this rank's rows of a step, in the order of the epoch's shuffle.
-    void samplesOfStep(std::int64_t step, std::vector<std::int64_t>& samples) const {
-        const std::int64_t epoch = step / m_plan.stepsPerEpoch;
-        const std::int64_t index = step % m_plan.stepsPerEpoch;
-        const plan::RowRange rows = m_plan.rowsOf(m_plan.rowsOfStep(index), place().data);
-        for (std::int64_t row = 0; row < rows.count; ++row)
-            samples.push_back(sampleAt(m_experiment.training.seed, epoch,
-                                       index * m_plan.batch + rows.first + row,
-                                       m_plan.data.trainSamples));
-    }
-
-    /// Nothing where no augmentation is chosen; openData() has checked that it fits.
-    BatchLoader::ChangeInputs augmentation() const {
-        const AugmentationSettings settings = augmentationOf(m_experiment.data);
-        if (!settings.any())
-            return {};
-        const auto augmenter = std::make_shared<Augmenter>(settings, m_experiment.training.seed,
-                                                           m_data.training->info().sampleShape);
-        return [augmenter, stepsPerEpoch = m_plan.stepsPerEpoch](
-                   std::int64_t step, std::span<const std::int64_t> samples, void* inputs,
-                   DType type) {
-            augmenter->apply(step / stepsPerEpoch, samples, inputs, type);
-        };
-    }
-
-    void validationSamplesOfStep(std::int64_t step, std::vector<std::int64_t>& samples) const {
-        const plan::RowRange rows = m_plan.rowsOf(validationRows(step), place().data);
-        for (std::int64_t row = 0; row < rows.count; ++row)
-            samples.push_back(step * m_plan.batch + rows.first + row);
-    }
-
-    std::int64_t validationRows(std::int64_t step) const {
-        return std::min(m_plan.batch, m_plan.data.validationSamples - step * m_plan.batch);
-    }
-
-    std::int64_t largestRows() const { return m_plan.mostRowsOf(m_plan.batch); }
-
-    plan::Coordinate place() const { return m_plan.mesh.coordinateOf(m_environment.rank); }
-
-    LoadBatch loadFrom(BatchLoader& loader) const {
-        const bool indices = m_plan.data.vocabulary > 0;
-        const std::size_t rowBytes =
-            static_cast<std::size_t>(elementCount(m_plan.data.sampleShape)) *
-            bytesOf(indices ? DType::Int32 : exactType(m_plan.type));
-        const auto rowNumbers = static_cast<std::size_t>(m_plan.data.numbers);
-        const Batch* batch = nullptr;
-        std::size_t done = 0; // rows of the batch
-        return [&loader, rowBytes, rowNumbers, batch, done](const BatchMemory& memory,
-                                                            const BatchPart& part) mutable {
-            if (part.microBatch == 0) {
-                batch = loader.next();
-                done = 0;
-            }
-            TRAINYARD_CHECK(batch != nullptr);
-            const auto rows = static_cast<std::size_t>(part.rows.count);
-            if (rows == 0)
-                return;
-            TRAINYARD_CHECK(done + rows <= static_cast<std::size_t>(batch->rows));
-            const std::size_t rowLabels =
-                batch->labels.size() / static_cast<std::size_t>(batch->rows);
-            if (memory.inputs)
-                std::memcpy(memory.inputs,
-                            static_cast<const std::byte*>(batch->inputs) + done * rowBytes,
-                            rows * rowBytes);
-            if (memory.labels)
-                std::ranges::copy(batch->labels.subspan(done * rowLabels, rows * rowLabels),
-                                  memory.labels);
-            const std::size_t numberBytes = rowNumbers * bytesOf(memory.numberType);
-            if (batch->numbers && memory.numbers)
-                std::memcpy(memory.numbers,
-                            static_cast<const std::byte*>(batch->numbers) + done * numberBytes,
-                            rows * numberBytes);
-            done += rows;
-        };
-    }
+    int dataCoordinate() const { return m_plan.mesh.coordinateOf(m_environment.rank).data; }
 
     void train() {
         setPhase(RankPhase::Training);
-        std::optional<BatchLoader> loader; // stages in the middle of a pipeline need no samples
+        std::optional<BatchFeed> feed; // stages in the middle of a pipeline need no samples
         if (m_executor->loadsBatches())
-            loader.emplace(
-                *m_data.training, exactType(m_plan.type), largestRows(),
-                [this](std::int64_t step, std::vector<std::int64_t>& samples) {
-                    samplesOfStep(step, samples);
-                },
-                0, m_plan.steps, augmentation());
-        const LoadBatch load = loader ? loadFrom(*loader) : LoadBatch();
+            feed = BatchFeed::training(m_plan, m_experiment, dataCoordinate(), *m_data.training);
+        const LoadBatch load = feed ? feed->load() : LoadBatch();
         const spec::TrainingSpec& training = m_experiment.training;
         SpeedMeter speed;
         const auto begin = std::chrono::steady_clock::now();
@@ -369,9 +288,9 @@ private:
         }
         chooseWeights(step);
         m_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-        if (isFirst() && loader && m_seconds > 0)
+        if (isFirst() && feed && m_seconds > 0)
             log(spec::LogLevel::Info, {"Steps waited for samples %1 % of the time.",
-                                       {rounded(100 * loader->secondsWaited() / m_seconds, 2)}});
+                                       {rounded(100 * feed->secondsWaited() / m_seconds, 2)}});
         saveFinalWeights();
         summarize(step, speed);
     }
@@ -515,19 +434,14 @@ private:
         setPhase(RankPhase::Validating);
         const std::int64_t batches =
             (m_plan.data.validationSamples + m_plan.batch - 1) / m_plan.batch;
-        std::optional<BatchLoader> loader;
+        std::optional<BatchFeed> feed;
         if (m_executor->loadsBatches())
-            loader.emplace(
-                *m_data.validation, exactType(m_plan.type), largestRows(),
-                [this](std::int64_t batch, std::vector<std::int64_t>& samples) {
-                    validationSamplesOfStep(batch, samples);
-                },
-                0, batches);
-        const LoadBatch load = loader ? loadFrom(*loader) : LoadBatch();
+            feed = BatchFeed::validation(m_plan, dataCoordinate(), *m_data.validation);
+        const LoadBatch load = feed ? feed->load() : LoadBatch();
         m_executor->swapAverage();
         BatchSums sums;
         for (std::int64_t batch = 0; batch < batches; ++batch)
-            check(m_executor->evaluate(validationRows(batch), sums, load));
+            check(m_executor->evaluate(validationRows(m_plan, batch), sums, load));
         check(m_executor->reduce(sums, kValidationTag));
         TRAINYARD_CHECK_EQ(static_cast<std::int64_t>(sums.rows), m_plan.data.validationSamples);
         m_validationLoss = sums.meanLoss();

@@ -93,6 +93,7 @@ private slots:
     void pricesAreAsIfCured();
     void batchSmallerThanRanks();
     void unevenBatchIsFine();
+    void fieldsOfTheMesh();
     void stepsNeedTheData();
     void answersForOtherDataAreDropped();
     void dataProblemsAndTheirCures();
@@ -466,10 +467,37 @@ void ExperimentDocumentTest::unevenBatchIsFine() {
     document.setValue("training.batch", std::int64_t{10});
     document.setValue("parallel.data", std::int64_t{4});
     QVERIFY(document.problems().empty());
-    QCOMPARE(batchArithmetic(10, 4), QStringLiteral("10 = 3 + 3 + 2 + 2"));
-    QCOMPARE(batchArithmetic(128, 2), QStringLiteral("128 = 64 + 64"));
-    QCOMPARE(batchArithmetic(100, 16), QStringLiteral("100 = 4 × 7 + 12 × 6"));
-    QCOMPARE(batchArithmetic(512, 16), QStringLiteral("512 = 16 × 32"));
+    const auto shared = [](std::int64_t batch, std::int64_t ranks,
+                           std::vector<double> shares = {}) {
+        spec::ParallelSpec parallel;
+        parallel.data = ranks;
+        parallel.shares = std::move(shares);
+        return batchArithmetic(batch, parallel);
+    };
+    QCOMPARE(shared(10, 4), QStringLiteral("10 = 3 + 3 + 2 + 2"));
+    QCOMPARE(shared(128, 2), QStringLiteral("128 = 64 + 64"));
+    QCOMPARE(shared(100, 16), QStringLiteral("100 = 4 × 7 + 12 × 6"));
+    QCOMPARE(shared(512, 16), QStringLiteral("512 = 16 × 32"));
+    QCOMPARE(shared(90, 2, {2, 1}), QStringLiteral("90 = 60 + 30"));
+    QCOMPARE(shared(90, 3, {2, 1}), QStringLiteral("90 = 30 + 30 + 30")); // one share too few
+}
+
+/// What changes nothing is not asked for.
+void ExperimentDocumentTest::fieldsOfTheMesh() {
+    spec::ParallelSpec parallel;
+    for (const char* path : {"parallel.shares", "parallel.zero", "parallel.compression",
+                             "parallel.transport", "parallel.schedule", "parallel.cuts"})
+        QVERIFY2(!hasEffect(path, parallel), path);
+    QVERIFY(hasEffect("parallel.recompute", parallel));
+    parallel.tensor = 2;
+    QVERIFY(hasEffect("parallel.transport", parallel) && !hasEffect("parallel.zero", parallel));
+    parallel.data = 2;
+    QVERIFY(hasEffect("parallel.zero", parallel) && hasEffect("parallel.shares", parallel));
+    parallel.pipeline = 2;
+    QVERIFY(hasEffect("parallel.cuts", parallel));
+    QVERIFY(!hasEffect("parallel.stages_per_rank", parallel));
+    parallel.schedule = "interleaved";
+    QVERIFY(hasEffect("parallel.stages_per_rank", parallel));
 }
 
 void ExperimentDocumentTest::stepsNeedTheData() {

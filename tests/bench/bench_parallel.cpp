@@ -209,21 +209,21 @@ private:
 
 std::vector<Setup> setups() {
     const CaseSettings two = {{"parallel.data", "2"}};
-    const auto and_ = [](CaseSettings settings, const char* path, const char* value) {
+    const auto with = [](CaseSettings settings, const char* path, const char* value) {
         settings.emplace_back(path, value);
         return settings;
     };
     return {{"1 rank", 1},
             {"2 ranks", 2, two},
             {"2 ranks over TCP", 2, two, true},
-            {"2 ranks, ZeRO 1", 2, and_(two, "parallel.zero", "1")},
-            {"2 ranks, ZeRO 3", 2, and_(two, "parallel.zero", "3")},
+            {"2 ranks, ZeRO 1", 2, with(two, "parallel.zero", "1")},
+            {"2 ranks, ZeRO 3", 2, with(two, "parallel.zero", "3")},
             {"tensor 2", 2, {{"parallel.tensor", "2"}}},
             {"pipeline 2, 4 micro-batches",
              2,
              {{"parallel.pipeline", "2"}, {"parallel.micro_batches", "4"}}},
             {"2 ranks, one slowed", 2, two, false, true},
-            {"2 ranks, one slowed, shares 2 to 1", 2, and_(two, "parallel.shares", "[2, 1]"), false,
+            {"2 ranks, one slowed, shares 2 to 1", 2, with(two, "parallel.shares", "[2, 1]"), false,
              true}};
 }
 

@@ -4,6 +4,7 @@
 // What ends a wait for a message: a wrong size or tag, a peer that is killed, stopped or late, and
 // an abort. The sentence names who and which message, and comes in time.
 #include "tests/comm/rank_threads.h"
+#include "tests/comm/transport_rows.h"
 
 #include <QtTest>
 
@@ -11,8 +12,6 @@
 #include <latch>
 
 #include <unistd.h>
-
-Q_DECLARE_METATYPE(trainyard::test::Transport)
 
 using namespace trainyard;
 using namespace trainyard::engine;
@@ -47,28 +46,13 @@ private slots:
     void neverComes();
     void abortIsSeenAtOnce_data() { transports(); }
     void abortIsSeenAtOnce();
-
-private:
-    static void transports() {
-        QTest::addColumn<Transport>("transport");
-        for (const Transport transport : kChannelTransports)
-            QTest::addRow("%s", nameOf(transport)) << transport;
-    }
-    static const char* nameOf(Transport transport) {
-        return transport == Transport::Gloo ? "gloo" : "shared memory";
-    }
-    static Transport currentTransport() {
-        QFETCH(Transport, transport);
-        return transport;
-    }
-    static constexpr std::array kChannelTransports = {Transport::SharedMemory, Transport::Gloo};
 };
 
 void TestChannelFaults::differentMessages_data() {
     QTest::addColumn<Transport>("transport");
     QTest::addColumn<int>("bytes");
     QTest::addColumn<int>("tag");
-    for (const Transport transport : kChannelTransports) {
+    for (const Transport transport : kTransports) {
         QTest::addRow("%s, size", nameOf(transport)) << transport << 5000 << 7;
         QTest::addRow("%s, tag", nameOf(transport)) << transport << 4000 << 8;
         QTest::addRow("%s, both", nameOf(transport)) << transport << 0 << 9;
@@ -128,7 +112,7 @@ void TestChannelFaults::differentLists() {
 void TestChannelFaults::killed_data() {
     QTest::addColumn<Transport>("transport");
     QTest::addColumn<bool>("whileSending");
-    for (const Transport transport : kChannelTransports)
+    for (const Transport transport : kTransports)
         for (const bool whileSending : {false, true})
             QTest::addRow("%s, %s", nameOf(transport), whileSending ? "sending" : "receiving")
                 << transport << whileSending;

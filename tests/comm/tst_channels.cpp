@@ -3,6 +3,7 @@
 //
 // Messages between two ranks: whole, in order, no more on their way than agreed.
 #include "tests/comm/rank_threads.h"
+#include "tests/comm/transport_rows.h"
 
 #include <QtTest>
 
@@ -11,8 +12,6 @@
 #include <thread>
 
 #include <unistd.h>
-
-Q_DECLARE_METATYPE(trainyard::test::Transport)
 
 using namespace trainyard;
 using namespace trainyard::engine;
@@ -155,27 +154,14 @@ private slots:
     void tooMuchSharedMemory();
 
 private:
-    static void transports() {
-        QTest::addColumn<Transport>("transport");
-        for (const Transport transport : kChannelTransports)
-            QTest::addRow("%s", nameOf(transport)) << transport;
-    }
-    static const char* nameOf(Transport transport) {
-        return transport == Transport::Gloo ? "gloo" : "shared memory";
-    }
-    static Transport currentTransport() {
-        QFETCH(Transport, transport);
-        return transport;
-    }
     static int mostUnreceived(int depth);
-    static constexpr std::array kChannelTransports = {Transport::SharedMemory, Transport::Gloo};
 };
 
 void TestChannels::manyMessages_data() {
     QTest::addColumn<Transport>("transport");
     QTest::addColumn<bool>("asProcesses");
     QTest::addColumn<int>("depth");
-    for (const Transport transport : kChannelTransports)
+    for (const Transport transport : kTransports)
         for (const bool asProcesses : {false, true})
             for (const int depth : {1, 4})
                 QTest::addRow("%s, %s, depth %d", nameOf(transport),

@@ -4,6 +4,7 @@
 // What ends a group early: a killed, stopped, missing, leaving or confused rank, and an abort. The
 // others learn of it in time, with a sentence that names who and where, and never hang.
 #include "tests/comm/rank_processes.h"
+#include "tests/comm/transport_rows.h"
 
 #include <QDir>
 #include <QtTest>
@@ -89,17 +90,6 @@ private slots:
     void tooMuchSharedMemory();
     void impossibleAddress();
     void impossibleFolder();
-
-private:
-    static void transports() {
-        QTest::addColumn<int>("transport");
-        QTest::newRow("shared memory") << static_cast<int>(Transport::SharedMemory);
-        QTest::newRow("gloo") << static_cast<int>(Transport::Gloo);
-    }
-    static Transport currentTransport() {
-        QFETCH(int, transport);
-        return static_cast<Transport>(transport);
-    }
 };
 
 void TestCommunicatorFaults::killedInTheMiddle() {
@@ -226,15 +216,14 @@ void TestCommunicatorFaults::leavesEarly() {
 }
 
 void TestCommunicatorFaults::differentCalls_data() {
-    QTest::addColumn<int>("transport");
+    QTest::addColumn<Transport>("transport");
     QTest::addColumn<int>("difference");
     QTest::addColumn<QStringList>("sayings");
     const QString usual = QStringLiteral("all-reduce of 3,000 fp32 (tag 7)");
-    for (const Transport transport : {Transport::SharedMemory, Transport::Gloo}) {
-        const char* name = transport == Transport::Gloo ? "gloo" : "shared memory";
+    for (const Transport transport : kTransports) {
         const auto row = [&](const char* what, int difference, const char* other) {
-            QTest::addRow("%s, %s", name, what)
-                << static_cast<int>(transport) << difference
+            QTest::addRow("%s, %s", nameOf(transport), what)
+                << transport << difference
                 << QStringList{usual, QString::fromUtf8(other), QStringLiteral("rank 0"),
                                QStringLiteral("rank 1")};
         };

@@ -4,6 +4,7 @@
 // Groups split off a world: a mesh of them at work at once, with their own memory and numbers, and
 // sentences that name the world's ranks; what ends one early ends the waits of the others.
 #include "tests/comm/rank_threads.h"
+#include "tests/comm/transport_rows.h"
 
 #include <QDir>
 #include <QtTest>
@@ -17,8 +18,6 @@
 
 #include <unistd.h>
 
-Q_DECLARE_METATYPE(trainyard::test::Transport)
-
 using namespace trainyard;
 using namespace trainyard::engine;
 using namespace trainyard::test;
@@ -30,7 +29,6 @@ namespace {
 using Groups = std::vector<std::vector<int>>;
 
 const std::string kFine = "fine";
-constexpr std::array kGroupTransports = {Transport::SharedMemory, Transport::Gloo};
 
 /// The groups of 8 ranks along one of the three axes of a 2x2x2 mesh.
 Groups alongAxis(int axis) {
@@ -168,18 +166,6 @@ private slots:
     void refusals();
 
 private:
-    static void transports() {
-        QTest::addColumn<Transport>("transport");
-        for (const Transport transport : kGroupTransports)
-            QTest::addRow("%s", nameOf(transport)) << transport;
-    }
-    static const char* nameOf(Transport transport) {
-        return transport == Transport::Gloo ? "gloo" : "shared memory";
-    }
-    static Transport currentTransport() {
-        QFETCH(Transport, transport);
-        return transport;
-    }
     static void verifyFine(const std::vector<std::string>& texts) {
         for (const std::string& text : texts)
             QCOMPARE(QString::fromStdString(text), QString::fromStdString(kFine));
@@ -189,7 +175,7 @@ private:
 void TestCommunicatorGroups::mesh_data() {
     QTest::addColumn<Transport>("transport");
     QTest::addColumn<bool>("asProcesses");
-    for (const Transport transport : kGroupTransports)
+    for (const Transport transport : kTransports)
         for (const bool asProcesses : {false, true})
             QTest::addRow("%s, %s", nameOf(transport), asProcesses ? "processes" : "threads")
                 << transport << asProcesses;

@@ -395,7 +395,7 @@ void ComposePageTest::batchSmallerThanTheRanks() {
     clickTab(Section::Training);
     FormField* batch = findField(m_page->trainingTab(), "training.batch");
     QVERIFY(batch && batch->isVisible());
-    QCOMPARE(batch->note(), QStringLiteral("128 = 64 + 64, one part for each rank"));
+    QCOMPARE(batch->note(), QStringLiteral("128 = 64 + 64, one part for each copy"));
     type(batch->input(), QStringLiteral("2"));
     clickTab(Section::Parallelism);
     FormField* ranks = findField(m_page->parallelismTab(), "parallel.data");
@@ -416,7 +416,7 @@ void ComposePageTest::batchSmallerThanTheRanks() {
     type(batch->input(), QStringLiteral("10"));
     m_document->setValue("parallel.data", std::int64_t{4});
     QVERIFY(m_document->problems().empty());
-    QCOMPARE(batch->note(), QStringLiteral("10 = 3 + 3 + 2 + 2, one part for each rank"));
+    QCOMPARE(batch->note(), QStringLiteral("10 = 3 + 3 + 2 + 2, one part for each copy"));
 }
 
 void ComposePageTest::undoAndRedoByKeys() {

@@ -3,6 +3,7 @@
 #include "ui/compose/parallelism_tab.h"
 
 #include "app/models/experiment_fields.h"
+#include "app/models/experiment_path.h"
 #include "ui/compose/figure_text.h"
 #include "ui/compose/form_field.h"
 #include "ui/compose/form_group.h"
@@ -106,11 +107,11 @@ QWidget* ParallelismTab::makeForm() {
     m_verdict = makeParagraph(m_theme, TypeStyle::Small, QStringLiteral("text2"), {}, panel);
     mesh->addWidget(m_verdict);
     column->addWidget(mesh);
-    auto* pipeline = new FormGroup(m_theme, m_document, tr("Pipeline"), label, panel);
+    m_pipeline = new FormGroup(m_theme, m_document, tr("Pipeline"), label, panel);
     for (const char* path : {"parallel.micro_batches", "parallel.schedule",
                              "parallel.stages_per_rank", "parallel.cuts"})
-        pipeline->addField(path);
-    column->addWidget(pipeline);
+        m_pipeline->addField(path);
+    column->addWidget(m_pipeline);
     auto* memory = new FormGroup(m_theme, m_document, tr("Memory"), label, panel);
     for (const char* path : {"parallel.accumulate", "parallel.zero", "parallel.recompute"})
         memory->addField(path);
@@ -193,10 +194,26 @@ void ParallelismTab::refresh() {
             tr("a batch of %1 is too small for them").arg(formatCount(experiment.training.batch));
     else if (ranks > 1)
         note = tr("%1 copies: %2")
-                   .arg(formatCount(ranks), app::batchArithmetic(experiment.training.batch, ranks));
+                   .arg(formatCount(ranks),
+                        app::batchArithmetic(experiment.training.batch, experiment.parallel));
     m_ranks->setNote(note);
+    refreshFields();
     refreshVerdict();
     refreshPlan();
+}
+
+/// A field is there where it changes something, or where it was changed.
+void ParallelismTab::refreshFields() {
+    const spec::Experiment& experiment = m_document.experiment();
+    bool pipeline = false;
+    for (FormField* field : findChildren<FormField*>()) {
+        const std::string& path = field->path();
+        const bool shown = app::hasEffect(path, experiment.parallel) ||
+                           app::valueAt(experiment, path) != app::valueAt({}, path);
+        field->setVisible(shown);
+        pipeline = pipeline || (shown && field->parentWidget() == m_pipeline);
+    }
+    m_pipeline->setVisible(pipeline);
 }
 
 /// Ranks that share a core wait for each other: said before it is tried.
@@ -274,7 +291,7 @@ QString ParallelismTab::sentText(const plan::Mesh& mesh) {
 }
 
 void ParallelismTab::visit(const std::string& path) {
-    FormField* field = findField(this, path);
+    FormField* field = findField(this, path.substr(0, path.find('['))); // of a list, the whole
     (field ? field : m_ranks)->focusInput();
 }
 

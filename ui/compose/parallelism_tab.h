@@ -18,6 +18,7 @@ namespace trainyard::ui {
 class EmptyState;
 class FigureCell;
 class FormField;
+class FormGroup;
 class RankTiles;
 class ScheduleView;
 class TextLabel;
@@ -41,6 +42,7 @@ private:
     QWidget* makePlan();
     QWidget* makeTraffic();
     void refresh();
+    void refreshFields();
     void refreshVerdict();
     void refreshPlan();
     /// What ranks of such a mesh send each other.
@@ -50,6 +52,7 @@ private:
     app::ExperimentDocument& m_document;
     app::DeviceModel& m_devices;
     FormField* m_ranks = nullptr;
+    FormGroup* m_pipeline = nullptr;
     QLabel* m_verdict = nullptr;
     QStackedWidget* m_stack = nullptr;
     EmptyState* m_empty = nullptr;

@@ -21,7 +21,7 @@ RunArithmetic::RunArithmetic(const Theme& theme, app::ExperimentDocument& docume
     auto* title = new TextLabel(theme, TypeStyle::Strong, Color::Text, this);
     title->setText(tr("The run in numbers"));
     column->addWidget(title);
-    for (const QString& label : {tr("Samples an epoch"), tr("Batch over the ranks"),
+    for (const QString& label : {tr("Samples an epoch"), tr("Batch over the copies"),
                                  tr("Steps an epoch"), tr("Last step of an epoch"),
                                  tr("Steps in all"), tr("Warm-up"), tr("Samples seen in all")})
         addRow(column, label);
@@ -90,9 +90,8 @@ void RunArithmetic::refresh() {
         return known ? text : QString();
     };
     set(tr("Samples an epoch"), whenKnown(formatCount(plan.data.trainSamples)));
-    set(tr("Batch over the ranks"),
-        planned ? app::batchArithmetic(experiment.training.batch, experiment.parallel.data)
-                : QString());
+    set(tr("Batch over the copies"),
+        planned ? app::batchArithmetic(experiment.training.batch, experiment.parallel) : QString());
     set(tr("Steps an epoch"), whenKnown(formatCount(plan.stepsPerEpoch)));
     set(tr("Last step of an epoch"), known ? lastStepText(plan) : QString());
     set(tr("Steps in all"), whenKnown(formatCount(plan.steps)));

@@ -93,12 +93,12 @@ QWidget* TrainingTab::makeBatches() {
     const auto noteBatch = [this, batch, rateBatch] {
         const spec::Experiment& experiment = m_document.experiment();
         const std::int64_t ranks = experiment.parallel.data;
-        QString note = tr("on one rank");
+        QString note = tr("one copy, the whole batch");
         if (ranks > experiment.training.batch)
             note.clear(); // the problem says it
         else if (ranks > 1)
-            note = tr("%1, one part for each rank")
-                       .arg(app::batchArithmetic(experiment.training.batch, ranks));
+            note = tr("%1, one part for each copy")
+                       .arg(app::batchArithmetic(experiment.training.batch, experiment.parallel));
         batch->setNote(note);
         rateBatch->setNote(scaledRateText(experiment));
     };
