@@ -10,8 +10,8 @@
 #include "engine/data/format_reader.h"
 #include "engine/data/input_file.h"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <system_error>
@@ -148,7 +148,7 @@ std::shared_ptr<ByteSamples> readPart(const Part& part, bool forTraining, std::i
     samples->channels = 3;
     samples->sampleShape = {3, 32, 32};
     samples->pixels = std::make_unique_for_overwrite<std::uint8_t[]>(pixels.size());
-    std::memcpy(samples->pixels.get(), pixels.data(), pixels.size());
+    std::ranges::copy(pixels, samples->pixels.get());
     samples->classNames = classNames(source->folder);
     if (source->files.size() > 1)
         samples->notes.push_back(
