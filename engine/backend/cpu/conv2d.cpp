@@ -9,6 +9,7 @@
 // oneDNN's plain loops ("ref") are taken only when there is nothing else.
 #include "engine/backend/cpu/kernels.h"
 
+#include "engine/backend/cpu/conv2d_columns.h"
 #include "engine/backend/kernel_request.h"
 
 #include <algorithm>
@@ -223,15 +224,13 @@ Form parameterGradientForm(const KernelRequest& r, const Geometry& g, const Want
     return form;
 }
 
-enum class Part { Output, InputGradient, ParameterGradients };
-
-const char* nameOf(Part part) {
+const char* nameOf(ConvolutionPart part) {
     switch (part) {
-    case Part::Output:
+    case ConvolutionPart::Output:
         return "conv2d forward";
-    case Part::InputGradient:
+    case ConvolutionPart::InputGradient:
         return "conv2d input gradient";
-    case Part::ParameterGradients:
+    case ConvolutionPart::ParameterGradients:
         return "conv2d parameter gradients";
     }
     return "?";
@@ -248,14 +247,14 @@ struct Candidate {
     }
 };
 
-Candidate makeCandidate(Part part, const KernelRequest& r, const Geometry& g, const Wanted& w,
-                        const dnnl::engine& engine) {
+Candidate makeCandidate(ConvolutionPart part, const KernelRequest& r, const Geometry& g,
+                        const Wanted& w, const dnnl::engine& engine) {
     const auto hint = forwardDesc(g, w, engine);
-    if (part == Part::Output)
+    if (part == ConvolutionPart::Output)
         return {forwardForm(r, g, w, hint, engine),
                 hint.impl_info_str(),
                 {hint.src_desc(), hint.dst_desc()}};
-    if (part == Part::InputGradient) {
+    if (part == ConvolutionPart::InputGradient) {
         const dnnl::convolution_backward_data::primitive_desc pd(
             {w.how, w.input, w.weights, w.output, g.strides, g.dilation, g.padding, g.padding},
             attributes(), engine, hint);
@@ -277,7 +276,8 @@ Candidate makeCandidate(Part part, const KernelRequest& r, const Geometry& g, co
             {pd.src_desc(), pd.diff_dst_desc()}};
 }
 
-std::vector<Form> formsOf(Part part, const KernelRequest& r, const dnnl::engine& engine) {
+std::vector<Form> formsOf(ConvolutionPart part, const KernelRequest& r,
+                          const dnnl::engine& engine) {
     const Geometry g(r);
     std::vector<Candidate> candidates;
     for (const Pictures pictures : {Pictures::AsTheyLie, Pictures::Best, Pictures::Plain})
@@ -297,10 +297,12 @@ std::vector<Form> formsOf(Part part, const KernelRequest& r, const dnnl::engine&
     for (Candidate& candidate : candidates)
         if (!anyFast || !candidate.plainLoops())
             forms.push_back(std::move(candidate.form));
+    for (Form& form : columnForms(part, r, engine))
+        forms.push_back(std::move(form));
     return forms;
 }
 
-std::string keyOf(Part part, const KernelRequest& r) {
+std::string keyOf(ConvolutionPart part, const KernelRequest& r) {
     const Geometry g(r);
     const auto layout = [](Layout l) {
         return l == Layout::Plain ? "plain" : l == Layout::Blocked16 ? "blocked" : "last";
@@ -319,12 +321,13 @@ std::string keyOf(Part part, const KernelRequest& r) {
         out << " with bias";
     if (g.type != kFloat)
         out << " bf16";
-    if (part == Part::InputGradient ? addsToInputGradient(r) : addsToParameterGradient(r, 0))
+    if (part == ConvolutionPart::InputGradient ? addsToInputGradient(r)
+                                               : addsToParameterGradient(r, 0))
         out << " added";
     return out.str();
 }
 
-std::unique_ptr<Form> pick(Part part, const KernelRequest& request, Context& context) {
+std::unique_ptr<Form> pick(ConvolutionPart part, const KernelRequest& request, Context& context) {
     return pickForm(context, keyOf(part, request), request,
                     [&](const KernelRequest& r) { return formsOf(part, r, context.engine); });
 }
@@ -334,13 +337,13 @@ std::unique_ptr<Form> pick(Part part, const KernelRequest& request, Context& con
 std::unique_ptr<Kernel> makeConv2d(const KernelRequest& request, Context& context) {
     std::vector<std::unique_ptr<Form>> forms;
     if (request.direction != Direction::Backward) {
-        forms.push_back(pick(Part::Output, request, context));
+        forms.push_back(pick(ConvolutionPart::Output, request, context));
         return std::make_unique<FormKernel>(context, std::move(forms));
     }
     if (wantsParameterGradient(request, 0) || wantsParameterGradient(request, 1))
-        forms.push_back(pick(Part::ParameterGradients, request, context));
+        forms.push_back(pick(ConvolutionPart::ParameterGradients, request, context));
     if (wantsInputGradient(request))
-        forms.push_back(pick(Part::InputGradient, request, context));
+        forms.push_back(pick(ConvolutionPart::InputGradient, request, context));
     return std::make_unique<FormKernel>(context, std::move(forms));
 }
 

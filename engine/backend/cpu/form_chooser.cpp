@@ -150,7 +150,10 @@ std::string describeMachine() {
     out << processorField("model name") << ", family " << processorField("cpu family") << ", model "
         << processorField("model\t") << ", instruction set "
         << static_cast<int>(dnnl::get_effective_cpu_isa()) << ", oneDNN " << version->major << "."
-        << version->minor << "." << version->patch << ", large pages"; // which form is fastest depends on them, too
+        << version->minor << "."
+        << version->patch
+        // Which form is fastest depends on these, too: choices of before are not asked.
+        << ", large pages, columns";
     std::string machine = out.str();
     std::replace(machine.begin(), machine.end(), '\t', ' ');
     return machine;
