@@ -24,7 +24,9 @@ struct Bf16 {
     const auto bits = std::bit_cast<std::uint32_t>(value);
     const std::uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
     const std::uint32_t quiet = (bits >> 16) | 0x40;
-    return {static_cast<std::uint16_t>(value == value ? rounded : quiet)};
+    // Compared as a number, not as a float: the loops over this are then vectorised.
+    const bool isNumber = (bits & 0x7fffffff) <= 0x7f800000;
+    return {static_cast<std::uint16_t>(isNumber ? rounded : quiet)};
 }
 
 /// Arrays that do not overlap, on the calling thread.

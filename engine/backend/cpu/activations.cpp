@@ -18,22 +18,15 @@ namespace trainyard::engine::cpu {
 
 namespace {
 
-constexpr float kInverseRoot2 = 0.70710678118654752F;
-constexpr float kInverseRoot2Pi = 0.39894228040143268F;
 // Hendrycks and Gimpel, "Gaussian error linear units", 2016: x / 2 (1 + tanh(c (x + b x³))).
 constexpr float kTanhScale = 0.79788456080286536F; ///< sqrt(2 / pi)
 constexpr float kTanhCubic = 0.044715F;
 
-/// Normal distribution function.
-[[gnu::always_inline]] inline float normalBelow(float x) {
-    return 0.5F * complementaryError(-x * kInverseRoot2);
-}
-
 struct GeluErf {
-    [[gnu::always_inline]] static float value(float x) { return x * normalBelow(x); }
+    [[gnu::always_inline]] static float value(float x) { return x * normalAt(x).below; }
     [[gnu::always_inline]] static float slope(float x) {
-        const float square = x * x * -0.5F;
-        return normalBelow(x) + x * (kInverseRoot2Pi * exponential(square));
+        const Normal normal = normalAt(x);
+        return normal.below + x * normal.density;
     }
 };
 

@@ -9,12 +9,12 @@
 
 #include "engine/backend/cpu/attention_parts.h"
 #include "engine/backend/cpu/fast_math.h"
+#include "engine/backend/cpu/row_parts.h"
 #include "engine/backend/kernel_request.h"
 #include "engine/base/multiversion.h"
 #include "engine/base/parallel.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -23,17 +23,15 @@ namespace trainyard::engine::cpu {
 namespace {
 
 constexpr std::int64_t kBlock = 64; ///< queries at once
-constexpr std::int64_t kLanes = 16;
 
 /// scores = exp(scores - largest) / sum over the first `count`; zero from there to `width`.
 TRAINYARD_MULTIVERSION
 void softmaxRow(float* scores, std::int64_t count, std::int64_t width) {
-    float largest = scores[0];
-    for (std::int64_t i = 1; i < count; ++i)
-        largest = scores[i] > largest ? scores[i] : largest;
-    std::array<float, kLanes> lanes{};
+    const float largest = largestOf(scores, count);
+    Lanes lanes{};
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
+#pragma GCC unroll 1
         for (std::size_t l = 0; l < kLanes; ++l) {
             float& score = scores[i + static_cast<std::int64_t>(l)];
             score = exponential(score - largest);
@@ -43,10 +41,7 @@ void softmaxRow(float* scores, std::int64_t count, std::int64_t width) {
         scores[i] = exponential(scores[i] - largest);
         lanes[0] += scores[i];
     }
-    double sum = 0;
-    for (const float lane : lanes)
-        sum += static_cast<double>(lane);
-    const auto scale = static_cast<float>(1 / sum);
+    const auto scale = static_cast<float>(1 / laneSum(lanes));
     for (i = 0; i < count; ++i)
         scores[i] *= scale;
     for (i = count; i < width; ++i)
@@ -57,19 +52,17 @@ void softmaxRow(float* scores, std::int64_t count, std::int64_t width) {
 TRAINYARD_MULTIVERSION
 void softmaxGradientRow(const float* __restrict p, float* __restrict gradient, std::int64_t width,
                         float scale) {
-    std::array<float, kLanes> lanes{};
+    Lanes lanes{};
     std::int64_t i = 0;
     for (; i + kLanes <= width; i += kLanes)
+#pragma GCC unroll 1
         for (std::size_t l = 0; l < kLanes; ++l) {
             const std::int64_t k = i + static_cast<std::int64_t>(l);
             lanes[l] += p[k] * gradient[k];
         }
     for (; i < width; ++i)
         lanes[0] += p[i] * gradient[i];
-    double sum = 0;
-    for (const float lane : lanes)
-        sum += static_cast<double>(lane);
-    const auto dot = static_cast<float>(sum);
+    const auto dot = static_cast<float>(laneSum(lanes));
     for (i = 0; i < width; ++i)
         gradient[i] = p[i] * (gradient[i] - dot) * scale;
 }

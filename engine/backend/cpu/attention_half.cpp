@@ -10,6 +10,7 @@
 #include "engine/backend/cpu/attention_parts.h"
 #include "engine/backend/cpu/fast_math.h"
 #include "engine/backend/cpu/loops.h"
+#include "engine/backend/cpu/row_parts.h"
 #include "engine/backend/kernel_request.h"
 #include "engine/base/multiversion.h"
 #include "engine/base/parallel.h"
@@ -26,7 +27,6 @@ namespace {
 
 using dnnl::memory;
 
-constexpr std::int64_t kLanes = 16;
 constexpr std::int64_t kScoresAtOnce = 1 << 18; ///< 1 MiB in fp32
 constexpr auto kFloat = memory::data_type::f32;
 constexpr auto kHalf = memory::data_type::bf16;
@@ -36,12 +36,11 @@ constexpr auto kHalf = memory::data_type::bf16;
 TRAINYARD_MULTIVERSION
 void softmaxRow(float* __restrict scores, float scale, std::int64_t count, std::int64_t width,
                 Bf16* __restrict p) {
-    float largest = scores[0];
-    for (std::int64_t i = 1; i < count; ++i)
-        largest = scores[i] > largest ? scores[i] : largest;
-    std::array<float, kLanes> lanes{};
+    const float largest = largestOf(scores, count);
+    Lanes lanes{};
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
+#pragma GCC unroll 1
         for (std::size_t l = 0; l < kLanes; ++l) {
             float& score = scores[i + static_cast<std::int64_t>(l)];
             score = exponential((score - largest) * scale);
@@ -51,35 +50,33 @@ void softmaxRow(float* __restrict scores, float scale, std::int64_t count, std::
         scores[i] = exponential((scores[i] - largest) * scale);
         lanes[0] += scores[i];
     }
-    double sum = 0;
-    for (const float lane : lanes)
-        sum += static_cast<double>(lane);
-    const auto share = static_cast<float>(1 / sum);
+    const auto share = static_cast<float>(1 / laneSum(lanes));
     for (i = 0; i < count; ++i)
         p[i] = narrowed(scores[i] * share);
     for (i = count; i < width; ++i)
         p[i] = {};
 }
 
-/// to = p * (gradient - sum of p * gradient) * scale: through softmax and scale.
+/// to = p * (gradient - sum of p * gradient) * scale: through softmax and scale. Over the first
+/// `count`; zero from there to `width`.
 TRAINYARD_MULTIVERSION
-void softmaxGradientRow(const Bf16* __restrict p, const float* __restrict gradient,
-                        std::int64_t width, float scale, Bf16* __restrict to) {
-    std::array<float, kLanes> lanes{};
+void softmaxGradientRow(const Bf16* __restrict p, const float* __restrict gradient, float scale,
+                        std::int64_t count, std::int64_t width, Bf16* __restrict to) {
+    Lanes lanes{};
     std::int64_t i = 0;
-    for (; i + kLanes <= width; i += kLanes)
+    for (; i + kLanes <= count; i += kLanes)
+#pragma GCC unroll 1
         for (std::size_t l = 0; l < kLanes; ++l) {
             const std::int64_t k = i + static_cast<std::int64_t>(l);
             lanes[l] += widened(p[k]) * gradient[k];
         }
-    for (; i < width; ++i)
+    for (; i < count; ++i)
         lanes[0] += widened(p[i]) * gradient[i];
-    double sum = 0;
-    for (const float lane : lanes)
-        sum += static_cast<double>(lane);
-    const auto dot = static_cast<float>(sum);
-    for (i = 0; i < width; ++i)
+    const auto dot = static_cast<float>(laneSum(lanes));
+    for (i = 0; i < count; ++i)
         to[i] = narrowed(widened(p[i]) * (gradient[i] - dot) * scale);
+    for (i = count; i < width; ++i)
+        to[i] = {};
 }
 
 TRAINYARD_MULTIVERSION
@@ -158,8 +155,7 @@ public:
         forEach(chunk, [&](std::int64_t, std::int64_t, std::int64_t index) {
             for (std::int64_t t = 0; t < m_positions; ++t) {
                 const std::int64_t at = (index * m_positions + t) * m_positions;
-                softmaxRow(scores + at, m_scale, m_a.causal ? t + 1 : m_positions, m_positions,
-                           p + at);
+                softmaxRow(scores + at, m_scale, keysOf(t), m_positions, p + at);
             }
         });
     }
@@ -168,7 +164,7 @@ public:
         forEach(chunk, [&](std::int64_t, std::int64_t, std::int64_t index) {
             for (std::int64_t t = 0; t < m_positions; ++t) {
                 const std::int64_t at = (index * m_positions + t) * m_positions;
-                softmaxGradientRow(p + at, gradient + at, m_positions, m_scale, to + at);
+                softmaxGradientRow(p + at, gradient + at, m_scale, keysOf(t), m_positions, to + at);
             }
         });
     }
@@ -194,6 +190,11 @@ public:
     }
 
 private:
+    /// That a position sees.
+    std::int64_t keysOf(std::int64_t position) const {
+        return m_a.causal ? position + 1 : m_positions;
+    }
+
     std::int64_t offset(Part part, std::int64_t head) const {
         const std::int64_t kvHead = head / (m_a.heads / m_a.kvHeads);
         switch (part) {

@@ -8,13 +8,11 @@
 // value), so that a large mean costs no digits.
 #include "engine/backend/cpu/kernels.h"
 
-#include "engine/backend/cpu/loops.h"
+#include "engine/backend/cpu/batch_norm_loops.h"
 #include "engine/backend/kernel_request.h"
-#include "engine/base/multiversion.h"
 #include "engine/base/parallel.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -22,315 +20,15 @@ namespace trainyard::engine::cpu {
 
 namespace {
 
-constexpr std::int64_t kLanes = 16;
-using Lanes = std::array<float, kLanes>;
-using Sums = std::array<double, kLanes>;
+constexpr std::int64_t kElementsAtOnce = 1 << 17; ///< of rows that stay in the cache
 
-/// Element (row, i, lane) of a group is `row * rowStride + i * step + lane` behind its first.
-struct Walk {
-    std::int64_t rows, rowStride, count, step;
-    std::int64_t lanes; ///< channels
-
-    /// `count` elements of one channel lie side by side.
-    bool plane() const { return lanes == 1 && step == 1; }
+struct Groups {
+    std::int64_t first, last;
 };
 
-/// Positions that are summed up side by side, so that additions do not wait for each other.
-constexpr std::int64_t kStreams = 4;
-
-/// The sums of `kStreams` streams, in order.
-[[gnu::always_inline]] inline void addStreams(const std::array<Lanes, kStreams>& streams,
-                                              Sums& sums) {
-    for (const Lanes& stream : streams)
-        for (std::size_t l = 0; l < kLanes; ++l)
-            sums[l] += static_cast<double>(stream[l]);
-}
-
-/// addMoments where all 16 lanes are channels.
-template <class T>
-[[gnu::always_inline]] inline void addWideMomentsLoop(const T* __restrict x, const Walk& w,
-                                                      const Lanes& pivot, Sums& a, Sums& b) {
-    for (std::int64_t row = 0; row < w.rows; ++row) {
-        const T* at = x + row * w.rowStride;
-        std::array<Lanes, kStreams> sum{}, square{};
-        for (std::int64_t i = 0; i < w.count; i += kStreams) {
-            const std::int64_t streams = w.count - i < kStreams ? w.count - i : kStreams;
-            for (std::int64_t s = 0; s < streams; ++s)
-                for (std::size_t l = 0; l < kLanes; ++l) {
-                    const auto stream = static_cast<std::size_t>(s);
-                    const float v =
-                        load(at[(i + s) * w.step + static_cast<std::int64_t>(l)]) - pivot[l];
-                    sum[stream][l] += v;
-                    square[stream][l] += v * v;
-                }
-        }
-        addStreams(sum, a);
-        addStreams(square, b);
-    }
-}
-
-TRAINYARD_MULTIVERSION
-void addWideMoments(const float* __restrict x, const Walk& w, const Lanes& pivot, Sums& a,
-                    Sums& b) {
-    addWideMomentsLoop(x, w, pivot, a, b);
-}
-
-TRAINYARD_MULTIVERSION
-void addWideMoments(const Bf16* __restrict x, const Walk& w, const Lanes& pivot, Sums& a, Sums& b) {
-    addWideMomentsLoop(x, w, pivot, a, b);
-}
-
-/// addGradients where all 16 lanes are channels.
-template <class T>
-[[gnu::always_inline]] inline void
-addWideGradientsLoop(const T* __restrict x, const T* __restrict dy, const Walk& w,
-                     const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
-    for (std::int64_t row = 0; row < w.rows; ++row) {
-        const std::int64_t at = row * w.rowStride;
-        std::array<Lanes, kStreams> sum{}, product{};
-        for (std::int64_t i = 0; i < w.count; i += kStreams) {
-            const std::int64_t streams = w.count - i < kStreams ? w.count - i : kStreams;
-            for (std::int64_t s = 0; s < streams; ++s)
-                for (std::size_t l = 0; l < kLanes; ++l) {
-                    const auto stream = static_cast<std::size_t>(s);
-                    const std::int64_t k = at + (i + s) * w.step + static_cast<std::int64_t>(l);
-                    sum[stream][l] += load(dy[k]);
-                    product[stream][l] += load(dy[k]) * ((load(x[k]) - mean[l]) * inverse[l]);
-                }
-        }
-        addStreams(sum, a);
-        addStreams(product, b);
-    }
-}
-
-TRAINYARD_MULTIVERSION
-void addWideGradients(const float* __restrict x, const float* __restrict dy, const Walk& w,
-                      const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
-    addWideGradientsLoop(x, dy, w, mean, inverse, a, b);
-}
-
-TRAINYARD_MULTIVERSION
-void addWideGradients(const Bf16* __restrict x, const Bf16* __restrict dy, const Walk& w,
-                      const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
-    addWideGradientsLoop(x, dy, w, mean, inverse, a, b);
-}
-
-/// a += sum of (x - pivot), b += sum of its squares.
-template <class T>
-[[gnu::always_inline]] inline void addMomentsLoop(const T* __restrict x, const Walk& w,
-                                                  const Lanes& pivot, Sums& a, Sums& b) {
-    for (std::int64_t row = 0; row < w.rows; ++row) {
-        const T* at = x + row * w.rowStride;
-        Lanes sum{}, square{};
-        for (std::int64_t i = 0; i < w.count; ++i)
-            for (std::int64_t l = 0; l < w.lanes; ++l) {
-                const auto lane = static_cast<std::size_t>(l);
-                const float v = load(at[i * w.step + l]) - pivot[lane];
-                sum[lane] += v;
-                square[lane] += v * v;
-            }
-        for (std::size_t l = 0; l < kLanes; ++l) {
-            a[l] += static_cast<double>(sum[l]);
-            b[l] += static_cast<double>(square[l]);
-        }
-    }
-}
-
-TRAINYARD_MULTIVERSION
-void addMoments(const float* __restrict x, const Walk& w, const Lanes& pivot, Sums& a, Sums& b) {
-    addMomentsLoop(x, w, pivot, a, b);
-}
-
-TRAINYARD_MULTIVERSION
-void addMoments(const Bf16* __restrict x, const Walk& w, const Lanes& pivot, Sums& a, Sums& b) {
-    addMomentsLoop(x, w, pivot, a, b);
-}
-
-/// As addMoments, for `count` values of one channel side by side; sums in lanes of positions.
-template <class T>
-[[gnu::always_inline]] inline void addPlaneMomentsLoop(const T* __restrict x, const Walk& w,
-                                                       float pivot, double& a, double& b) {
-    for (std::int64_t row = 0; row < w.rows; ++row) {
-        const T* at = x + row * w.rowStride;
-        Lanes sum{}, square{};
-        std::int64_t i = 0;
-        for (; i + kLanes <= w.count; i += kLanes)
-            for (std::size_t l = 0; l < kLanes; ++l) {
-                const float v = load(at[i + static_cast<std::int64_t>(l)]) - pivot;
-                sum[l] += v;
-                square[l] += v * v;
-            }
-        for (; i < w.count; ++i) {
-            sum[0] += load(at[i]) - pivot;
-            square[0] += (load(at[i]) - pivot) * (load(at[i]) - pivot);
-        }
-        for (std::size_t l = 0; l < kLanes; ++l) {
-            a += static_cast<double>(sum[l]);
-            b += static_cast<double>(square[l]);
-        }
-    }
-}
-
-TRAINYARD_MULTIVERSION
-void addPlaneMoments(const float* __restrict x, const Walk& w, float pivot, double& a, double& b) {
-    addPlaneMomentsLoop(x, w, pivot, a, b);
-}
-
-TRAINYARD_MULTIVERSION
-void addPlaneMoments(const Bf16* __restrict x, const Walk& w, float pivot, double& a, double& b) {
-    addPlaneMomentsLoop(x, w, pivot, a, b);
-}
-
-/// a += sum of dy, b += sum of dy * (x - mean) * inverse.
-template <class T>
-[[gnu::always_inline]] inline void addGradientsLoop(const T* __restrict x, const T* __restrict dy,
-                                                    const Walk& w, const Lanes& mean,
-                                                    const Lanes& inverse, Sums& a, Sums& b) {
-    for (std::int64_t row = 0; row < w.rows; ++row) {
-        const std::int64_t at = row * w.rowStride;
-        Lanes sum{}, product{};
-        for (std::int64_t i = 0; i < w.count; ++i)
-            for (std::int64_t l = 0; l < w.lanes; ++l) {
-                const auto lane = static_cast<std::size_t>(l);
-                const std::int64_t k = at + i * w.step + l;
-                sum[lane] += load(dy[k]);
-                product[lane] += load(dy[k]) * ((load(x[k]) - mean[lane]) * inverse[lane]);
-            }
-        for (std::size_t l = 0; l < kLanes; ++l) {
-            a[l] += static_cast<double>(sum[l]);
-            b[l] += static_cast<double>(product[l]);
-        }
-    }
-}
-
-TRAINYARD_MULTIVERSION
-void addGradients(const float* __restrict x, const float* __restrict dy, const Walk& w,
-                  const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
-    addGradientsLoop(x, dy, w, mean, inverse, a, b);
-}
-
-TRAINYARD_MULTIVERSION
-void addGradients(const Bf16* __restrict x, const Bf16* __restrict dy, const Walk& w,
-                  const Lanes& mean, const Lanes& inverse, Sums& a, Sums& b) {
-    addGradientsLoop(x, dy, w, mean, inverse, a, b);
-}
-
-template <class T>
-[[gnu::always_inline]] inline void
-addPlaneGradientsLoop(const T* __restrict x, const T* __restrict dy, const Walk& w, float mean,
-                      float inverse, double& a, double& b) {
-    for (std::int64_t row = 0; row < w.rows; ++row) {
-        const std::int64_t at = row * w.rowStride;
-        Lanes sum{}, product{};
-        std::int64_t i = 0;
-        for (; i + kLanes <= w.count; i += kLanes)
-            for (std::size_t l = 0; l < kLanes; ++l) {
-                const std::int64_t k = at + i + static_cast<std::int64_t>(l);
-                sum[l] += load(dy[k]);
-                product[l] += load(dy[k]) * ((load(x[k]) - mean) * inverse);
-            }
-        for (; i < w.count; ++i) {
-            sum[0] += load(dy[at + i]);
-            product[0] += load(dy[at + i]) * ((load(x[at + i]) - mean) * inverse);
-        }
-        for (std::size_t l = 0; l < kLanes; ++l) {
-            a += static_cast<double>(sum[l]);
-            b += static_cast<double>(product[l]);
-        }
-    }
-}
-
-TRAINYARD_MULTIVERSION
-void addPlaneGradients(const float* __restrict x, const float* __restrict dy, const Walk& w,
-                       float mean, float inverse, double& a, double& b) {
-    addPlaneGradientsLoop(x, dy, w, mean, inverse, a, b);
-}
-
-TRAINYARD_MULTIVERSION
-void addPlaneGradients(const Bf16* __restrict x, const Bf16* __restrict dy, const Walk& w,
-                       float mean, float inverse, double& a, double& b) {
-    addPlaneGradientsLoop(x, dy, w, mean, inverse, a, b);
-}
-
-/// y = (x - mean) * scale + shift
-template <class T>
-[[gnu::always_inline]] inline void normalizeLoop(const T* __restrict x, T* __restrict y,
-                                                 const Walk& w, const Lanes& mean,
-                                                 const Lanes& scale, const Lanes& shift) {
-    for (std::int64_t row = 0; row < w.rows; ++row) {
-        const T* from = x + row * w.rowStride;
-        T* to = y + row * w.rowStride;
-        if (w.plane())
-            for (std::int64_t i = 0; i < w.count; ++i)
-                store(to[i], (load(from[i]) - mean[0]) * scale[0] + shift[0]);
-        else if (w.lanes == kLanes)
-            for (std::int64_t i = 0; i < w.count; ++i)
-                for (std::size_t l = 0; l < kLanes; ++l) {
-                    const std::int64_t k = i * w.step + static_cast<std::int64_t>(l);
-                    store(to[k], (load(from[k]) - mean[l]) * scale[l] + shift[l]);
-                }
-        else
-            for (std::int64_t i = 0; i < w.count; ++i)
-                for (std::int64_t l = 0; l < w.lanes; ++l) {
-                    const auto lane = static_cast<std::size_t>(l);
-                    const std::int64_t k = i * w.step + l;
-                    store(to[k], (load(from[k]) - mean[lane]) * scale[lane] + shift[lane]);
-                }
-    }
-}
-
-TRAINYARD_MULTIVERSION
-void normalize(const float* __restrict x, float* __restrict y, const Walk& w, const Lanes& mean,
-               const Lanes& scale, const Lanes& shift) {
-    normalizeLoop(x, y, w, mean, scale, shift);
-}
-
-TRAINYARD_MULTIVERSION
-void normalize(const Bf16* __restrict x, Bf16* __restrict y, const Walk& w, const Lanes& mean,
-               const Lanes& scale, const Lanes& shift) {
-    normalizeLoop(x, y, w, mean, scale, shift);
-}
-
-/// dx = a * dy + b * (x - mean) + c, for each lane.
-struct InputGradient {
-    Lanes mean{}, a{}, b{}, c{};
+struct GroupSums {
+    Sums a{}, b{};
 };
-
-template <class T>
-[[gnu::always_inline]] inline void
-writeInputGradientLoop(const T* __restrict x, const T* __restrict dy, T* __restrict dx,
-                       const Walk& w, const InputGradient& g, bool add) {
-    const auto put = [&](std::int64_t k, std::size_t l) {
-        const float value = (load(dy[k]) * g.a[l] + (load(x[k]) - g.mean[l]) * g.b[l]) + g.c[l];
-        store(dx[k], add ? load(dx[k]) + value : value);
-    };
-    for (std::int64_t row = 0; row < w.rows; ++row) {
-        const std::int64_t at = row * w.rowStride;
-        if (w.plane())
-            for (std::int64_t i = 0; i < w.count; ++i)
-                put(at + i, 0);
-        else if (w.lanes == kLanes)
-            for (std::int64_t i = 0; i < w.count; ++i)
-                for (std::size_t l = 0; l < kLanes; ++l)
-                    put(at + i * w.step + static_cast<std::int64_t>(l), l);
-        else
-            for (std::int64_t i = 0; i < w.count; ++i)
-                for (std::int64_t l = 0; l < w.lanes; ++l)
-                    put(at + i * w.step + l, static_cast<std::size_t>(l));
-    }
-}
-
-TRAINYARD_MULTIVERSION
-void writeInputGradient(const float* __restrict x, const float* __restrict dy, float* __restrict dx,
-                        const Walk& w, const InputGradient& g, bool add) {
-    writeInputGradientLoop(x, dy, dx, w, g, add);
-}
-
-TRAINYARD_MULTIVERSION
-void writeInputGradient(const Bf16* __restrict x, const Bf16* __restrict dy, Bf16* __restrict dx,
-                        const Walk& w, const InputGradient& g, bool add) {
-    writeInputGradientLoop(x, dy, dx, w, g, add);
-}
 
 /// What forward and backward share: how channels lie, and where their numbers are.
 template <class T>
@@ -355,6 +53,10 @@ public:
                                     : 1,
                   .lanes = blocked || columns ? kLanes : 1};
         m_groups = (m_channels + m_walk.lanes - 1) / m_walk.lanes;
+        m_rowsAtOnce = layout == Layout::ChannelsLast
+                           ? std::max<std::int64_t>(kElementsAtOnce / m_walk.rowStride, 1)
+                           : std::max<std::int64_t>(request.rows, 1);
+        m_sums.resize(static_cast<std::size_t>(m_groups));
     }
 
 protected:
@@ -373,17 +75,29 @@ protected:
     std::int64_t channelsOf(std::int64_t group) const {
         return std::min(m_walk.lanes, m_channels - group * m_walk.lanes);
     }
+    GroupSums& sumsOf(std::int64_t group) { return m_sums[static_cast<std::size_t>(group)]; }
     double localCount() const { return static_cast<double>(m_request.rows * m_plane); }
 
-    /// f(group) for all groups, spread over the threads.
+    /// f(groups) for consecutive groups, spread over the threads.
     template <class Function>
-    void forEachGroup(const Function& f) const {
+    void forEachPart(const Function& f) const {
         const bool small = m_request.rows * m_plane * m_channels < 1 << 14;
         parallelFor(m_groups, small ? m_groups + 1 : 0, 1,
                     [&](std::int64_t first, std::int64_t last) {
-                        for (std::int64_t group = first; group < last; ++group)
-                            f(group);
+                        f(Groups{first, last});
                     });
+    }
+
+    /// f(group, walk, first element), a few rows of all groups before the next ones: where channels
+    /// lie last, groups share the lines of the cache.
+    template <class Function>
+    void walk(Groups groups, const Function& f) const {
+        for (std::int64_t row = 0; row < m_request.rows; row += m_rowsAtOnce)
+            for (std::int64_t group = groups.first; group < groups.last; ++group) {
+                Walk part = walkOf(group);
+                part.rows = std::min(m_rowsAtOnce, m_request.rows - row);
+                f(group, part, firstElement(group) + row * part.rowStride);
+            }
     }
 
     /// Values of a group's channels; `missing` for those that only fill the block.
@@ -402,24 +116,27 @@ protected:
     float* m_inverse;
     Walk m_walk{};
     std::int64_t m_groups = 0;
+    std::int64_t m_rowsAtOnce = 1;
+    std::vector<GroupSums> m_sums;
 };
 
 template <class T>
 class BatchNormForward : public BatchNorm<T> {
 public:
-    using BatchNorm<T>::BatchNorm;
+    explicit BatchNormForward(const KernelRequest& request)
+        : BatchNorm<T>(request), m_numbers(m_sums.size()) {}
 
     void run(const StepContext&) override {
         const bool training = m_request.direction == Direction::Forward;
         if (m_request.phase == plan::Phase::Collect)
             m_request.statistics[2 * m_channels] = localCount();
-        forEachGroup([&](std::int64_t group) {
+        forEachPart([&](Groups groups) {
             if (training && m_request.phase != plan::Phase::Apply)
-                collect(group);
+                collect(groups);
             else if (training)
-                takeStatistics(group);
+                takeStatistics(groups);
             if (m_request.phase != plan::Phase::Collect)
-                apply(group, training);
+                apply(groups, training);
         });
     }
 
@@ -427,7 +144,7 @@ private:
     using Base = BatchNorm<T>;
     using Base::channelsOf;
     using Base::firstElement;
-    using Base::forEachGroup;
+    using Base::forEachPart;
     using Base::lanesOf;
     using Base::localCount;
     using Base::m_channels;
@@ -435,29 +152,35 @@ private:
     using Base::m_inverse;
     using Base::m_mean;
     using Base::m_request;
+    using Base::m_sums;
     using Base::m_walk;
     using Base::m_x;
     using Base::planar;
-    using Base::walkOf;
+    using Base::sumsOf;
+    using Base::walk;
 
-    void collect(std::int64_t group) {
-        const Walk walk = walkOf(group);
-        const T* x = m_x + firstElement(group);
-        Lanes pivot{};
-        std::transform(x, x + (planar() ? 1 : channelsOf(group)), pivot.begin(),
-                       [](T value) { return load(value); });
-        Sums a{}, b{};
-        if (planar())
-            addPlaneMoments(x, walk, pivot[0], a[0], b[0]);
-        else if (walk.lanes == kLanes)
-            addWideMoments(x, walk, pivot, a, b);
-        else
-            addMoments(x, walk, pivot, a, b);
+    void collect(Groups groups) {
+        for (std::int64_t group = groups.first; group < groups.last; ++group) {
+            sumsOf(group) = {};
+            const T* x = m_x + firstElement(group);
+            std::transform(x, x + (planar() ? 1 : channelsOf(group)), partOf(group).pivot.begin(),
+                           [](T value) { return load(value); });
+        }
+        walk(groups, [this](std::int64_t group, const Walk& part, std::int64_t at) {
+            GroupSums& sums = sumsOf(group);
+            addMoments(m_x + at, part, partOf(group).pivot, sums.a, sums.b);
+        });
+        for (std::int64_t group = groups.first; group < groups.last; ++group)
+            putStatistics(group);
+    }
+
+    void putStatistics(std::int64_t group) {
+        const auto& [a, b] = sumsOf(group);
         const double n = localCount();
         for (std::int64_t i = 0; i < channelsOf(group); ++i) {
             const auto l = static_cast<std::size_t>(i);
             const std::int64_t channel = group * m_walk.lanes + i;
-            const double p = static_cast<double>(pivot[l]);
+            const double p = static_cast<double>(partOf(group).pivot[l]);
             if (m_request.phase == plan::Phase::Collect) {
                 m_request.statistics[channel] = a[l] + n * p;
                 m_request.statistics[m_channels + channel] = b[l] + 2 * p * a[l] + n * p * p;
@@ -467,10 +190,10 @@ private:
         }
     }
 
-    void takeStatistics(std::int64_t group) {
+    void takeStatistics(Groups groups) {
         const double n = m_request.statistics[2 * m_channels];
-        for (std::int64_t i = 0; i < channelsOf(group); ++i) {
-            const std::int64_t channel = group * m_walk.lanes + i;
+        const std::int64_t last = std::min(groups.last * m_walk.lanes, m_channels);
+        for (std::int64_t channel = groups.first * m_walk.lanes; channel < last; ++channel) {
             const double mean = m_request.statistics[channel] / n;
             save(channel, mean, m_request.statistics[m_channels + channel] / n - mean * mean);
         }
@@ -481,20 +204,29 @@ private:
         m_inverse[channel] = static_cast<float>(1 / std::sqrt(std::max(variance, 0.0) + m_epsilon));
     }
 
-    void apply(std::int64_t group, bool training) {
+    void apply(Groups groups, bool training) {
+        for (std::int64_t group = groups.first; group < groups.last; ++group)
+            prepare(group, training);
+        walk(groups, [this](std::int64_t group, const Walk& part, std::int64_t at) {
+            const GroupNumbers& g = partOf(group);
+            normalize(m_x + at, dataOf<T>(m_request.outputs[0]) + at, part, g.mean, g.scale,
+                      g.shift);
+        });
+    }
+
+    void prepare(std::int64_t group, bool training) {
         const auto* weight = dataOf<float>(m_request.parameters[0]);
         const auto* bias = dataOf<float>(m_request.parameters[1]);
-        Lanes mean{}, scale{}, shift{};
+        GroupNumbers& g = partOf(group);
         for (std::int64_t i = 0; i < channelsOf(group); ++i) {
             const auto l = static_cast<std::size_t>(i);
             const std::int64_t channel = group * m_walk.lanes + i;
-            mean[l] = training ? m_mean[channel] : dataOf<float>(m_request.parameters[2])[channel];
+            g.mean[l] =
+                training ? m_mean[channel] : dataOf<float>(m_request.parameters[2])[channel];
             const float inverse = training ? m_inverse[channel] : runningInverse(channel);
-            scale[l] = weight[channel] * inverse;
-            shift[l] = bias[channel];
+            g.scale[l] = weight[channel] * inverse;
+            g.shift[l] = bias[channel];
         }
-        normalize(m_x + firstElement(group), dataOf<T>(m_request.outputs[0]) + firstElement(group),
-                  walkOf(group), mean, scale, shift);
     }
 
     float runningInverse(std::int64_t channel) const {
@@ -502,29 +234,37 @@ private:
             static_cast<double>(dataOf<float>(m_request.parameters[3])[channel]);
         return static_cast<float>(1 / std::sqrt(variance + m_epsilon));
     }
+
+    struct GroupNumbers {
+        Lanes pivot{}, mean{}, scale{}, shift{};
+    };
+    GroupNumbers& partOf(std::int64_t group) { return m_numbers[static_cast<std::size_t>(group)]; }
+
+    std::vector<GroupNumbers> m_numbers;
 };
 
 template <class T>
 class BatchNormBackward : public BatchNorm<T> {
 public:
     explicit BatchNormBackward(const KernelRequest& request)
-        : BatchNorm<T>(request), m_dy(dataOf<T>(request.outputGradients[0])) {}
+        : BatchNorm<T>(request), m_dy(dataOf<T>(request.outputGradients[0])),
+          m_numbers(m_sums.size()) {}
 
     void run(const StepContext& context) override {
         if (m_request.phase == plan::Phase::Collect)
             m_request.statistics[2 * m_channels] = localCount();
-        forEachGroup([&](std::int64_t group) {
-            Sums a{}, b{};
+        forEachPart([&](Groups groups) {
             if (m_request.phase != plan::Phase::Apply)
-                collect(group, a, b);
+                collect(groups);
             if (m_request.phase == plan::Phase::Collect)
                 return;
             double n = localCount();
             if (m_request.phase == plan::Phase::Apply)
-                n = takeStatistics(group, a, b);
+                n = takeStatistics(groups);
             if (wantsInputGradient(m_request))
-                apply(group, a, b, n);
-            writeRunning(group, n, context);
+                apply(groups, n);
+            for (std::int64_t group = groups.first; group < groups.last; ++group)
+                writeRunning(group, n, context);
         });
     }
 
@@ -532,7 +272,7 @@ private:
     using Base = BatchNorm<T>;
     using Base::channelsOf;
     using Base::firstElement;
-    using Base::forEachGroup;
+    using Base::forEachPart;
     using Base::lanesOf;
     using Base::localCount;
     using Base::m_channels;
@@ -540,21 +280,28 @@ private:
     using Base::m_inverse;
     using Base::m_mean;
     using Base::m_request;
+    using Base::m_sums;
     using Base::m_walk;
     using Base::m_x;
     using Base::planar;
-    using Base::walkOf;
+    using Base::sumsOf;
+    using Base::walk;
 
     /// Sums of this rank's rows; those are its gradients of weight and bias.
-    void collect(std::int64_t group, Sums& a, Sums& b) {
-        const std::int64_t at = firstElement(group);
-        const Lanes mean = lanesOf(m_mean, group), inverse = lanesOf(m_inverse, group);
-        if (planar())
-            addPlaneGradients(m_x + at, m_dy + at, walkOf(group), mean[0], inverse[0], a[0], b[0]);
-        else if (walkOf(group).lanes == kLanes)
-            addWideGradients(m_x + at, m_dy + at, walkOf(group), mean, inverse, a, b);
-        else
-            addGradients(m_x + at, m_dy + at, walkOf(group), mean, inverse, a, b);
+    void collect(Groups groups) {
+        for (std::int64_t group = groups.first; group < groups.last; ++group)
+            sumsOf(group) = {};
+        walk(groups, [this](std::int64_t group, const Walk& part, std::int64_t at) {
+            GroupSums& sums = sumsOf(group);
+            addGradients(m_x + at, m_dy + at, part, lanesOf(m_mean, group),
+                         lanesOf(m_inverse, group), sums.a, sums.b);
+        });
+        for (std::int64_t group = groups.first; group < groups.last; ++group)
+            putSums(group);
+    }
+
+    void putSums(std::int64_t group) {
+        const auto& [a, b] = sumsOf(group);
         for (std::int64_t i = 0; i < channelsOf(group); ++i) {
             const auto l = static_cast<std::size_t>(i);
             const std::int64_t channel = group * m_walk.lanes + i;
@@ -567,15 +314,28 @@ private:
         }
     }
 
-    double takeStatistics(std::int64_t group, Sums& a, Sums& b) const {
-        std::copy_n(m_request.statistics + group * m_walk.lanes, channelsOf(group), a.begin());
-        std::copy_n(m_request.statistics + m_channels + group * m_walk.lanes, channelsOf(group),
-                    b.begin());
+    double takeStatistics(Groups groups) {
+        for (std::int64_t group = groups.first; group < groups.last; ++group) {
+            const double* from = m_request.statistics + group * m_walk.lanes;
+            std::copy_n(from, channelsOf(group), sumsOf(group).a.begin());
+            std::copy_n(from + m_channels, channelsOf(group), sumsOf(group).b.begin());
+        }
         return m_request.statistics[2 * m_channels];
     }
 
-    void apply(std::int64_t group, const Sums& a, const Sums& b, double n) {
-        InputGradient g;
+    void apply(Groups groups, double n) {
+        for (std::int64_t group = groups.first; group < groups.last; ++group)
+            prepare(group, n);
+        walk(groups, [this](std::int64_t group, const Walk& part, std::int64_t at) {
+            writeInputGradient(m_x + at, m_dy + at, dataOf<T>(m_request.inputGradients[0]) + at,
+                               part, m_numbers[static_cast<std::size_t>(group)],
+                               addsToInputGradient(m_request));
+        });
+    }
+
+    void prepare(std::int64_t group, double n) {
+        const auto& [a, b] = sumsOf(group);
+        InputGradient& g = m_numbers[static_cast<std::size_t>(group)];
         g.mean = lanesOf(m_mean, group);
         for (std::int64_t i = 0; i < channelsOf(group); ++i) {
             const auto l = static_cast<std::size_t>(i);
@@ -587,9 +347,6 @@ private:
             g.b[l] = static_cast<float>(-scale * inverse * b[l] / n);
             g.c[l] = static_cast<float>(-scale * a[l] / n);
         }
-        const std::int64_t at = firstElement(group);
-        writeInputGradient(m_x + at, m_dy + at, dataOf<T>(m_request.inputGradients[0]) + at,
-                           walkOf(group), g, addsToInputGradient(m_request));
     }
 
     /// This rank's share of the batch's mean and unbiased variance.
@@ -615,6 +372,7 @@ private:
     }
 
     const T* m_dy;
+    std::vector<InputGradient> m_numbers;
 };
 
 template <class T>

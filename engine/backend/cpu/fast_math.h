@@ -57,23 +57,30 @@ namespace trainyard::engine::cpu {
     return x == x ? value : x;
 }
 
-/// erfc(x) with a relative error below 1.2e-7 (before rounding) for every x: Press, Teukolsky,
-/// Vetterling and Flannery, "Numerical recipes", section 6.2, a Chebyshev fit.
-[[gnu::always_inline]] inline float complementaryError(float x) {
-    const float z = x < 0 ? -x : x;
-    const float t = 1.0F / (1.0F + 0.5F * z);
-    float p = 0.17087277F;
-    p = p * t - 0.82215223F;
-    p = p * t + 1.48851587F;
-    p = p * t - 1.13520398F;
-    p = p * t + 0.27886807F;
-    p = p * t - 0.18628806F;
-    p = p * t + 0.09678418F;
-    p = p * t + 0.37409196F;
-    p = p * t + 1.00002368F;
-    p = p * t - 1.26551223F;
-    const float tail = t * exponential(p - z * z);
-    return x < 0 ? 2.0F - tail : tail;
+struct Normal {
+    float below;   ///< the distribution function, relative error below 5e-7 to |x| = 4, 2e-6 beyond
+    float density; ///< its slope
+};
+
+/// The standard normal distribution at x, both from one exponential: for z >= 0, erfc(z) = exp(-z²)
+/// t P(t) with t = 1 / (1 + 0.44 z), the form of Abramowitz and Stegun, "Handbook of mathematical
+/// functions", 7.1.26, with more terms: fitted for the smallest relative error on z from 0 to 10.
+[[gnu::always_inline]] inline Normal normalAt(float x) {
+    constexpr float kInverseRoot2 = 0.70710678118654752F;
+    constexpr float kInverseRoot2Pi = 0.39894228040143268F;
+    const float e = exponential(x * x * -0.5F);
+    const float z = (x < 0 ? -x : x) * kInverseRoot2;
+    const float t = 1.0F / (1.0F + 0.44F * z);
+    float p = 7.122317441e-02F;
+    p = p * t - 2.779467784e-01F;
+    p = p * t + 2.966853320e-01F;
+    p = p * t - 2.017869276e-02F;
+    p = p * t + 2.158111980e-01F;
+    p = p * t + 2.173138589e-01F;
+    p = p * t + 2.488711330e-01F;
+    p = p * t + 2.482209565e-01F;
+    const float tail = 0.5F * e * (p * t);
+    return {x < 0 ? tail : 1.0F - tail, kInverseRoot2Pi * e};
 }
 
 } // namespace trainyard::engine::cpu

@@ -6,25 +6,16 @@
 #include "engine/backend/cpu/kernels.h"
 
 #include "engine/backend/cpu/loops.h"
+#include "engine/backend/cpu/row_parts.h"
 #include "engine/backend/kernel_request.h"
 #include "engine/base/multiversion.h"
 #include "engine/base/parallel.h"
 
-#include <array>
 #include <cmath>
 
 namespace trainyard::engine::cpu {
 
 namespace {
-
-constexpr std::int64_t kLanes = 16;
-
-[[gnu::always_inline]] inline double laneSum(const std::array<float, kLanes>& lanes) {
-    double sum = 0;
-    for (const float lane : lanes)
-        sum += static_cast<double>(lane);
-    return sum;
-}
 
 struct Moments {
     double first, second;
@@ -34,9 +25,10 @@ struct Moments {
 template <class T>
 [[gnu::always_inline]] inline Moments momentsOfLoop(const T* __restrict x, std::int64_t count,
                                                     float pivot) {
-    std::array<float, kLanes> sum{}, square{};
+    Lanes sum{}, square{};
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
+#pragma GCC unroll 1
         for (std::size_t l = 0; l < kLanes; ++l) {
             const float v = load(x[i + static_cast<std::int64_t>(l)]) - pivot;
             sum[l] += v;
@@ -90,9 +82,10 @@ template <class T>
 [[gnu::always_inline]] inline Moments
 gradientMomentsLoop(const T* __restrict x, const T* __restrict dy, const float* __restrict weight,
                     std::int64_t count, float mean, float inverse) {
-    std::array<float, kLanes> sum{}, product{};
+    Lanes sum{}, product{};
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
+#pragma GCC unroll 1
         for (std::size_t l = 0; l < kLanes; ++l) {
             const std::int64_t k = i + static_cast<std::int64_t>(l);
             const float g = load(dy[k]) * weight[k];

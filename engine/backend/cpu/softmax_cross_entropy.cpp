@@ -8,6 +8,7 @@
 
 #include "engine/backend/cpu/fast_math.h"
 #include "engine/backend/cpu/loops.h"
+#include "engine/backend/cpu/row_parts.h"
 #include "engine/backend/kernel_request.h"
 #include "engine/base/check.h"
 #include "engine/base/multiversion.h"
@@ -20,8 +21,6 @@ namespace trainyard::engine::cpu {
 
 namespace {
 
-constexpr std::int64_t kLanes = 16;
-
 struct RowSum {
     float largest = 0;
     double sum = 0; ///< of exp(logit - largest)
@@ -30,20 +29,16 @@ struct RowSum {
 template <class T>
 [[gnu::always_inline]] inline RowSum sumOfRowLoop(const T* __restrict logits,
                                                   std::int64_t classes) {
-    float largest = load(logits[0]);
-    for (std::int64_t c = 1; c < classes; ++c)
-        largest = load(logits[c]) > largest ? load(logits[c]) : largest;
-    float lanes[kLanes] = {};
+    const float largest = largestOf(logits, classes);
+    Lanes lanes{};
     std::int64_t c = 0;
     for (; c + kLanes <= classes; c += kLanes)
-        for (std::int64_t l = 0; l < kLanes; ++l)
-            lanes[l] += exponential(load(logits[c + l]) - largest);
+#pragma GCC unroll 1
+        for (std::size_t l = 0; l < kLanes; ++l)
+            lanes[l] += exponential(load(logits[c + static_cast<std::int64_t>(l)]) - largest);
     for (; c < classes; ++c)
-        lanes[c % kLanes] += exponential(load(logits[c]) - largest);
-    RowSum row{largest, 0};
-    for (const float lane : lanes)
-        row.sum += static_cast<double>(lane);
-    return row;
+        lanes[0] += exponential(load(logits[c]) - largest);
+    return {largest, laneSum(lanes)};
 }
 
 TRAINYARD_MULTIVERSION
@@ -125,6 +120,7 @@ template <class T>
     double lanes[kLanes] = {};
     std::int64_t i = 0;
     for (; i + kLanes <= count; i += kLanes)
+#pragma GCC unroll 1
         for (std::int64_t l = 0; l < kLanes; ++l)
             lanes[l] += static_cast<double>(load(values[i + l]));
     for (; i < count; ++i)
