@@ -13,6 +13,7 @@ std::size_t bytesOf(DType type) {
     case DType::Fp64:
         return 8;
     case DType::Bf16:
+    case DType::Fp16:
         return 2;
     case DType::Fp32:
     case DType::Int32:
@@ -35,6 +36,8 @@ std::string_view name(DType type) {
         return "int32";
     case DType::Bf16:
         return "bf16";
+    case DType::Fp16:
+        return "fp16";
     }
     return "?";
 }

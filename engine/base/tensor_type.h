@@ -12,7 +12,8 @@
 
 namespace trainyard {
 
-enum class DType : std::uint8_t { Fp64, Fp32, Int32, Bf16 };
+/// Fp16: on the way between ranks only, nothing computes in it.
+enum class DType : std::uint8_t { Fp64, Fp32, Int32, Bf16, Fp16 };
 
 std::size_t bytesOf(DType type);
 std::string_view name(DType type);

@@ -38,6 +38,8 @@ std::string_view typeName(DType type) {
         return "I32";
     case DType::Bf16:
         return "BF16";
+    case DType::Fp16:
+        return "F16";
     }
     TRAINYARD_CHECK(false);
     return {};

@@ -5,8 +5,8 @@
 // shared memory inside a host, Gloo over TCP; later NCCL. Rules for all of them:
 // - every rank calls the same collectives in the same order with the same tag, size and type; a
 //   mismatch is an error that names both, never silent garbage or a hang;
-// - a sum is added in rank order, in the element type or, for bf16, in fp32 and rounded at the end:
-//   bit-equal on all ranks, in all runs and over all transports;
+// - a sum is added in rank order, in the element type or, for bf16 and fp16, in fp32 and rounded at
+//   the end: bit-equal on all ranks, in all runs and over all transports;
 // - every wait ends: by deadline, by the status page's abort, or because a rank is found dead;
 // - the first error is the last word: every later call returns it, too;
 // - one thread at a time; a group split off is another communicator and may have another thread.
@@ -48,7 +48,7 @@ public:
     /// same collectives. Lives as long as the communicator. 64-byte aligned.
     virtual Result<std::span<std::byte>> allocateReducible(std::size_t bytes) = 0;
 
-    /// In place; afterwards each rank holds the sum over all ranks. Fp64, Fp32, Bf16.
+    /// In place; afterwards each rank holds the sum over all ranks. Fp64, Fp32, Bf16, Fp16.
     virtual Result<void> allReduceSum(void* data, std::size_t count, DType type,
                                       std::uint32_t tag) = 0;
     /// In place, for `count` that the world size divides: slice r (of world size equal ones) of

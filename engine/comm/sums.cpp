@@ -4,6 +4,7 @@
 
 #include "engine/base/bfloat16.h"
 #include "engine/base/check.h"
+#include "engine/base/float16.h"
 #include "engine/base/multiversion.h"
 
 #include <algorithm>
@@ -76,6 +77,19 @@ void addInto(float* __restrict sum, const Bf16* __restrict addend, std::size_t c
         sum[i] += widened(addend[i]);
 }
 
+TRAINYARD_MULTIVERSION
+void sumTwo(float* __restrict out, const Fp16* __restrict a, const Fp16* __restrict b,
+            std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+        out[i] = widened(a[i]) + widened(b[i]);
+}
+
+TRAINYARD_MULTIVERSION
+void addInto(float* __restrict sum, const Fp16* __restrict addend, std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i)
+        sum[i] += widened(addend[i]);
+}
+
 /// How a sum of elements is added up and kept: `Sum` holds partial ones.
 template <class Element>
 struct Adding {
@@ -85,13 +99,18 @@ struct Adding {
     }
 };
 
-template <>
-struct Adding<Bf16> {
+template <class Half>
+struct AddingHalves {
     using Sum = float;
-    static void keep(Bf16* out, const float* sum, std::size_t count) {
+    static void keep(Half* out, const float* sum, std::size_t count) {
         narrow(sum, out, static_cast<std::int64_t>(count));
     }
 };
+
+template <>
+struct Adding<Bf16> : AddingHalves<Bf16> {};
+template <>
+struct Adding<Fp16> : AddingHalves<Fp16> {};
 
 /// Block by block through the cache; each sum goes to `keep(sum, begin, size)`.
 template <class Element, class Keep>
@@ -161,6 +180,8 @@ void sumInPlace(std::span<void* const> buffers, std::size_t count, DType type) {
         sumInPlaceAs<double>(buffers, count);
     else if (type == DType::Bf16)
         sumInPlaceAs<Bf16>(buffers, count);
+    else if (type == DType::Fp16)
+        sumInPlaceAs<Fp16>(buffers, count);
     else
         refuse(type);
 }
@@ -183,6 +204,8 @@ void sumOver(void* out, std::span<const void* const> addends, std::size_t count,
         sumOverAs(static_cast<double*>(out), addends, count);
     else if (type == DType::Bf16)
         sumOverAs(static_cast<Bf16*>(out), addends, count);
+    else if (type == DType::Fp16)
+        sumOverAs(static_cast<Fp16*>(out), addends, count);
     else
         refuse(type);
 }

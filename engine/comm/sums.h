@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Element-wise sums, the same bits on every machine: an addition of fp32 or fp64 rounds once, and
-// there is nothing a compiler may fuse or reorder. Bf16 is added in fp32 and rounded at the end.
+// there is nothing a compiler may fuse or reorder. Bf16 and fp16 are added in fp32 and rounded
+// at the end.
 #pragma once
 
 #include "engine/base/tensor_type.h"

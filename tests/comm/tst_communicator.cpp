@@ -6,6 +6,7 @@
 #include "engine/comm/communicator.h"
 
 #include "engine/base/bfloat16.h"
+#include "engine/base/float16.h"
 
 #include "tests/comm/rank_processes.h"
 
@@ -25,9 +26,13 @@ using namespace trainyard::test;
 namespace {
 
 template <class Element>
-constexpr DType kType = sizeof(Element) == 8   ? DType::Fp64
-                        : sizeof(Element) == 4 ? DType::Fp32
-                                               : DType::Bf16;
+constexpr DType kType = DType::Fp32;
+template <>
+constexpr DType kType<double> = DType::Fp64;
+template <>
+constexpr DType kType<Bf16> = DType::Bf16;
+template <>
+constexpr DType kType<Fp16> = DType::Fp16;
 constexpr std::byte kGuard{0x5A};
 const QString kFine = QStringLiteral("fine");
 
@@ -43,6 +48,12 @@ Real valueAt(int rank, std::size_t index, std::uint32_t salt) {
 template <>
 Bf16 valueAt<Bf16>(int rank, std::size_t index, std::uint32_t salt) {
     return narrowed(valueAt<float>(rank, index, salt));
+}
+
+/// Some of them subnormal, some sums infinite.
+template <>
+Fp16 valueAt<Fp16>(int rank, std::size_t index, std::uint32_t salt) {
+    return narrowedToFp16(valueAt<float>(rank, index, salt) * 1e-7F);
 }
 
 template <class Element>
@@ -69,6 +80,14 @@ Bf16 sumAt<Bf16>(std::size_t index, int worldSize, std::uint32_t salt) {
     for (int rank = 1; rank < worldSize; ++rank)
         sum = sum + widened(valueAt<Bf16>(rank, index, salt));
     return narrowed(sum);
+}
+
+template <>
+Fp16 sumAt<Fp16>(std::size_t index, int worldSize, std::uint32_t salt) {
+    float sum = widened(valueAt<Fp16>(0, index, salt));
+    for (int rank = 1; rank < worldSize; ++rank)
+        sum = sum + widened(valueAt<Fp16>(rank, index, salt));
+    return narrowedToFp16(sum);
 }
 
 /// Every element against the sum in rank order, bit for bit.
@@ -144,10 +163,10 @@ std::string everySum(Communicator& group) {
                     return wrong;
             }
         for (std::byte* memory : {arena->data(), elsewhere.data()})
-            if (std::string wrong =
-                    checkSum<Bf16>(group, memory + 202, bytes / sizeof(Bf16), ++tag);
-                !wrong.empty())
-                return wrong;
+            for (const auto check : {&checkSum<Bf16>, &checkSum<Fp16>})
+                if (std::string wrong = check(group, memory + 202, bytes / sizeof(Bf16), ++tag);
+                    !wrong.empty())
+                    return wrong;
         // An odd number of floats, on an odd float.
         if (std::string wrong =
                 checkSum<float>(group, arena->data() + 12, bytes / sizeof(float) + 1, ++tag);
@@ -190,6 +209,8 @@ std::string everyShard(Communicator& group) {
         std::string wrong = checkShards<float>(group, memory, slice, ++tag);
         if (wrong.empty())
             wrong = checkShards<double>(group, memory, slice, ++tag);
+        if (wrong.empty())
+            wrong = checkShards<Fp16>(group, memory, slice, ++tag);
         return wrong.empty() ? checkShards<Bf16>(group, memory, slice, ++tag) : wrong;
     };
     for (const std::size_t slice : {64u, 8192u, 8256u, 300'032u})

@@ -6,6 +6,7 @@
 
 #include "engine/base/bfloat16.h"
 #include "engine/base/check.h"
+#include "engine/base/float16.h"
 
 #include <QtTest>
 
@@ -75,40 +76,53 @@ void checkSums(std::size_t buffers, std::size_t count) {
     }
 }
 
+template <class Half>
+constexpr DType kHalfType = std::is_same_v<Half, Fp16> ? DType::Fp16 : DType::Bf16;
+
+template <class Half>
+Half halfOf(float value) {
+    if constexpr (std::is_same_v<Half, Fp16>)
+        return narrowedToFp16(value);
+    else
+        return narrowed(value);
+}
+
 /// Halves are added in fp32 and rounded at the end.
+template <class Half>
 void checkHalves(std::size_t buffers, std::size_t count) {
-    std::vector<std::vector<Bf16>> data(buffers, std::vector<Bf16>(count + 1));
+    const float scale = std::is_same_v<Half, Fp16> ? 1e-7F : 1; // into its range
+    std::vector<std::vector<Half>> data(buffers, std::vector<Half>(count + 1));
     for (std::size_t buffer = 0; buffer < buffers; ++buffer)
         for (std::size_t i = 0; i <= count; ++i)
-            data[buffer][i] = narrowed(valueAt<float>(buffer, i));
-    std::vector<Bf16> expected(count);
+            data[buffer][i] = halfOf<Half>(valueAt<float>(buffer, i) * scale);
+    std::vector<Half> expected(count);
     for (std::size_t i = 0; i < count; ++i) {
         float sum = widened(data[0][i]);
         for (std::size_t buffer = 1; buffer < buffers; ++buffer)
             sum = sum + widened(data[buffer][i]);
-        expected[i] = narrowed(sum);
+        expected[i] = halfOf<Half>(sum);
     }
 
-    std::vector<Bf16> out(count + 1, Bf16{77});
+    std::vector<Half> out(count + 1, Half{77});
     std::vector<const void*> addends;
-    for (const std::vector<Bf16>& buffer : data)
+    for (const std::vector<Half>& buffer : data)
         addends.push_back(buffer.data());
-    sumTo(out.data(), addends, count, DType::Bf16);
+    sumTo(out.data(), addends, count, kHalfType<Half>);
     QVERIFY(sameBits(out, expected));
     QCOMPARE(out[count].bits, std::uint16_t{77});
 
-    std::vector<Bf16> last = data.back();
+    std::vector<Half> last = data.back();
     addends.back() = last.data();
-    sumOver(last.data(), addends, count, DType::Bf16);
+    sumOver(last.data(), addends, count, kHalfType<Half>);
     QVERIFY(sameBits(last, expected));
 
     std::vector<void*> places;
-    for (std::vector<Bf16>& buffer : data)
+    for (std::vector<Half>& buffer : data)
         places.push_back(buffer.data());
-    sumInPlace(places, count, DType::Bf16);
+    sumInPlace(places, count, kHalfType<Half>);
     for (std::size_t buffer = 0; buffer < buffers; ++buffer) {
         QVERIFY(sameBits(data[buffer], expected));
-        QVERIFY(data[buffer][count] == narrowed(valueAt<float>(buffer, count)));
+        QVERIFY(data[buffer][count] == halfOf<Half>(valueAt<float>(buffer, count) * scale));
     }
 }
 
@@ -124,7 +138,8 @@ private slots:
                                             2047u, 2048u, 2049u, 9999u}) {
                 checkSums<float>(buffers, count);
                 checkSums<double>(buffers, count);
-                checkHalves(buffers, count);
+                checkHalves<Bf16>(buffers, count);
+                checkHalves<Fp16>(buffers, count);
             }
     }
     void halvesAreRoundedOnce() {
@@ -136,6 +151,13 @@ private slots:
         sumTo(&sum, addends, 1, DType::Bf16);
         QCOMPARE(widened(sum), 1.0078125F);
         QCOMPARE(widened(narrowed(widened(one) + widened(little))), 1.0F);
+        // Likewise in fp16, whose step is 1/1024 there.
+        const Fp16 first = narrowedToFp16(1);
+        const Fp16 tiny = narrowedToFp16(0x1p-11F);
+        Fp16 total;
+        const std::array<const void*, 3> finer = {&first, &tiny, &tiny};
+        sumTo(&total, finer, 1, DType::Fp16);
+        QCOMPARE(widened(total), 1.0009765625F);
     }
     void refusesWholeNumbers() {
         std::int32_t value = 1;
