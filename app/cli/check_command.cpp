@@ -127,7 +127,8 @@ void CheckCommand::tellPlan() {
         console().printRaw(
             QByteArray::fromStdString(plan::toJson(plan, m_price ? &*m_price : nullptr)));
     else
-        console().printText(planText(plan) + (m_price ? priceText(plan, *m_price) : QString()));
+        console().printText(planText(plan, m_experiment.parallel.transport == "gloo") +
+                            (m_price ? priceText(plan, *m_price) : QString()));
     if (!m_noPrice.isEmpty())
         console().printError(u"No predicted times: " + m_noPrice);
     emit finished(kExitOk);
@@ -208,7 +209,28 @@ QString placeText(const plan::Coordinate& place) {
     return number(place.data) + u',' + number(place.tensor) + u',' + number(place.pipeline);
 }
 
-QString planText(const plan::Plan& plan) {
+/// What gradients are on their way.
+QString formText(const plan::Plan& plan) {
+    if (plan.compression != plan::Compression::PowerSgd)
+        return QStringLiteral("in ") + QString::fromUtf8(name(plan.compression));
+    return u"as thin matrices (PowerSGD, rank " + number(plan.compressionRank) + u") after " +
+           number(plan.compressionWarmup) + u" updates with whole ones";
+}
+
+/// What compression saves and what it costs; empty without it.
+QString compressionText(const plan::Plan& plan, bool overNetwork) {
+    if (plan.compression == plan::Compression::None)
+        return {};
+    const plan::CompressionSaving saving = plan::compressionSaving(plan);
+    QString text = u"\nGradients travel " + formText(plan) + u": " + bytes(saving.sent) +
+                   u" a step and rank instead of " + bytes(saving.whole) + u", " +
+                   QString::fromStdString(rounded(saving.percent(), 3)) + u" % saved.\n";
+    for (const Message& cost : plan::compressionCosts(plan, overNetwork))
+        text += QString::fromStdString(cost.text()) + u'\n';
+    return text;
+}
+
+QString planText(const plan::Plan& plan, bool overNetwork) {
     QString text = number(plan.graph.parameterElements()) + u" parameters in " +
                    QString::fromUtf8(name(plan.type)) + u"; " + number(plan.steps) + u" steps, " +
                    number(plan.stepsPerEpoch) + u" an epoch, of " + number(plan.batch) +
@@ -237,10 +259,7 @@ QString planText(const plan::Plan& plan) {
     const std::vector<plan::Bucket>& buckets = plan.sectionOf(0).buckets;
     if (buckets.empty() || plan.mesh.data == 1)
         return text;
-    if (plan.compresses)
-        text +=
-            u"\nGradients travel in bf16: half the bytes, and rounded. Inside one computer this "
-            u"costs more time than it saves.\n";
+    text += compressionText(plan, overNetwork);
     if (buckets.size() == 1)
         return text + u"\nGradients are summed over the ranks in one piece.\n";
     return text + u"\nGradients are summed over the ranks in " +

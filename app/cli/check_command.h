@@ -41,7 +41,8 @@ private:
 /// "valid: 421,642 parameters, 60,000 training and 10,000 validation samples, 2,345 steps"
 QString verdictText(const plan::Plan& plan);
 /// A table with a column for each kind of bytes and a row for each rank.
-QString planText(const plan::Plan& plan);
+/// `overNetwork`: ranks do not exchange in shared memory.
+QString planText(const plan::Plan& plan, bool overNetwork);
 /// What each rank does in the time of a step, and the step.
 QString priceText(const plan::Plan& plan, const plan::Price& price);
 

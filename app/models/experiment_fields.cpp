@@ -167,9 +167,21 @@ std::vector<EditorField> makeFixedFields() {
              "instead of keeping what they made. Less memory, a third more work, the same bits."),
          ""},
         {"parallel.compression",
-         choice("compression", "Gradients as", {"none", "bf16"},
-                "Bf16: rounded for the way between data parallel ranks, half the bytes. Worth it "
-                "over a slow network; inside a computer it costs more time than it saves."),
+         choice("compression", "Gradients as", {"none", "bf16", "fp16", "powersgd"},
+                "For the way between data parallel ranks. Bf16 and fp16: rounded, half the bytes; "
+                "fp16 is finer, but gradients above 65,504 become infinite and those below 6e-8 "
+                "are lost. PowerSGD: each matrix as a product of two thin ones; what that leaves "
+                "out is added to the next gradient. Worth it over a slow network."),
+         ""},
+        {"parallel.compression_rank",
+         whole("compression_rank", "Rank", 1, 1024,
+               "Of PowerSGD: columns of the thin matrices. Fewer are fewer bytes and coarser "
+               "gradients."),
+         ""},
+        {"parallel.compression_warmup",
+         whole("compression_warmup", "Whole at first", 0, 1e9,
+               "Of PowerSGD: updates with whole gradients before the first with compressed ones. "
+               "A tenth of the run is a good start."),
          ""},
         {"parallel.transport",
          choice("transport", "Transport", {"auto", "shared_memory", "gloo"},
@@ -420,6 +432,8 @@ QString batchArithmetic(std::int64_t batch, const spec::ParallelSpec& parallel) 
 bool hasEffect(std::string_view path, const spec::ParallelSpec& parallel) {
     if (path == "parallel.shares" || path == "parallel.zero" || path == "parallel.compression")
         return parallel.data > 1;
+    if (path == "parallel.compression_rank" || path == "parallel.compression_warmup")
+        return parallel.data > 1 && parallel.compression == "powersgd";
     if (path == "parallel.transport")
         return parallel.ranks() > 1;
     if (path == "parallel.stages_per_rank")

@@ -278,6 +278,16 @@ constexpr std::array kAccessors = {
              [](Experiment& e, const MaybeValue& v) {
                  return assign(e.parallel.compression, v);
              }},
+    Accessor{"parallel.compression_rank",
+             [](const Experiment& e) { return MaybeValue(e.parallel.compressionRank); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.compressionRank, v);
+             }},
+    Accessor{"parallel.compression_warmup",
+             [](const Experiment& e) { return MaybeValue(e.parallel.compressionWarmup); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.compressionWarmup, v);
+             }},
     Accessor{"parallel.transport",
              [](const Experiment& e) { return MaybeValue(e.parallel.transport); },
              [](Experiment& e, const MaybeValue& v) {

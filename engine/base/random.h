@@ -36,7 +36,8 @@ enum class RandomStream : std::uint32_t {
     Dropout = 3,
     Split = 4,
     Augmentation = 5,
-    Sampling = 8
+    Sampling = 8,
+    LowRank = 9
 };
 
 /// Four words for element group `index` of `stream` (`substream`: parameter or operation number).

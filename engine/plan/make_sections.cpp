@@ -35,8 +35,9 @@ bool endsBucket(const Plan& plan, const Section& section, std::size_t operation)
 }
 
 /// Lays the parameters out in the order their gradients are finished (last operation first) and
-/// closes a bucket when it is full. Where gradients are rounded on their way, running statistics,
-/// which must not be, have buckets of their own.
+/// closes a bucket when it is full. Where some gradients are made smaller on their way, those that
+/// are not (running statistics; with PowerSGD all that is no large matrix) have buckets of their
+/// own.
 class ParameterPlacer {
 public:
     ParameterPlacer(const Plan& plan, Section& section)
@@ -53,33 +54,47 @@ public:
                 if (lastWriter[at(id)] == static_cast<graph::OperationId>(i))
                     add(id);
             const bool ends = endsBucket(m_plan, m_section, i);
-            if (ends || m_openElements * m_elementBytes >= kBucketBytes)
-                close(m_open, m_plan.compresses);
-            if (ends)
-                close(m_openStatistics, false);
+            for (OpenBucket* open : {&m_compressed, &m_whole})
+                if (ends || open->elements * m_elementBytes >= kBucketBytes)
+                    close(*open);
         }
+        if (m_plan.compression == Compression::PowerSgd)
+            m_section.lowRank = layOutLowRank(graph, m_section.buckets, m_section.parameterOffset,
+                                              m_plan.compressionRank, m_elementBytes);
     }
 
 private:
+    struct OpenBucket {
+        bool compressed = false;
+        std::vector<graph::ParameterId> parameters = {};
+        std::size_t elements = 0;
+    };
+
     std::size_t placeOf(graph::ParameterId id) const {
         const Shape& shape = m_section.graph.parameters[at(id)].shape;
         return roundUp(static_cast<std::size_t>(elementCount(shape)), 64 / m_elementBytes);
     }
 
-    void add(graph::ParameterId id) {
-        if (m_plan.compresses && !m_section.graph.parameters[at(id)].trained) {
-            m_openStatistics.push_back(id);
-            return;
-        }
-        m_open.push_back(id);
-        m_openElements += placeOf(id);
+    bool isCompressed(graph::ParameterId id) const {
+        const graph::ParameterInfo& info = m_section.graph.parameters[at(id)];
+        if (m_plan.compression == Compression::PowerSgd)
+            return info.trained && isWorthLowRank(info.shape, m_plan.compressionRank);
+        return info.trained && m_plan.compression != Compression::None;
     }
 
-    void close(std::vector<graph::ParameterId>& open, bool compressed) {
-        if (open.empty())
+    void add(graph::ParameterId id) {
+        OpenBucket& open = isCompressed(id) ? m_compressed : m_whole;
+        open.parameters.push_back(id);
+        open.elements += placeOf(id);
+    }
+
+    void close(OpenBucket& open) {
+        open.elements = 0;
+        if (open.parameters.empty())
             return;
         const auto ranks = static_cast<std::size_t>(m_plan.mesh.data);
-        Bucket bucket{m_section.arenaElements, 0, std::exchange(open, {}), compressed};
+        Bucket bucket{m_section.arenaElements, 0, std::exchange(open.parameters, {}),
+                      open.compressed};
         for (const graph::ParameterId id : bucket.parameters) {
             m_section.parameterOffset[at(id)] = bucket.firstElement + bucket.elements;
             m_section.bucketOf[at(id)] = static_cast<int>(m_section.buckets.size());
@@ -88,16 +103,13 @@ private:
         bucket.elements = roundUp(bucket.elements, ranks * 64 / m_elementBytes);
         m_section.arenaElements += bucket.elements;
         m_section.buckets.push_back(std::move(bucket));
-        if (&open == &m_open)
-            m_openElements = 0;
     }
 
     const Plan& m_plan;
     Section& m_section;
     const std::size_t m_elementBytes;
-    std::vector<graph::ParameterId> m_open;
-    std::vector<graph::ParameterId> m_openStatistics;
-    std::size_t m_openElements = 0;
+    OpenBucket m_compressed{.compressed = true};
+    OpenBucket m_whole{.compressed = false};
 };
 
 /// One tensor rank's part of the model, for all stages of the pipeline.

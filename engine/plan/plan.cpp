@@ -64,12 +64,13 @@ TrafficByKind trafficOf(const Plan& plan, const Section& section, const Program&
         case Opcode::ScatterGradients:
         case Opcode::GatherParameters: {
             const std::size_t times = instruction.opcode == Opcode::ReduceGradients ? 2 : 1;
-            const Bucket& bucket = section.buckets[static_cast<std::size_t>(instruction.bucket)];
-            const bool rounded =
-                bucket.compressed && instruction.opcode != Opcode::GatherParameters;
-            sent.gradients +=
-                times * onceAround(bucket.elements * (rounded ? bytesOf(DType::Bf16) : exact),
-                                   plan.mesh.data);
+            const std::size_t whole =
+                section.buckets[static_cast<std::size_t>(instruction.bucket)].elements * exact;
+            const std::size_t travels = instruction.opcode == Opcode::GatherParameters
+                                            ? whole
+                                            : wireBytes(plan, section, instruction.bucket);
+            sent.gradients += times * onceAround(travels, plan.mesh.data);
+            sent.uncompressedGradients += times * onceAround(whole, plan.mesh.data);
             break;
         }
         case Opcode::SumShared: {
@@ -155,8 +156,8 @@ MemoryByClass memoryOf(const Plan& plan, const Section& section, std::size_t gat
     MemoryByClass memory;
     memory.parameters =
         (plan.shardsParameters ? shard + gathered : arena) + roundedBytes(plan, section, gathered);
-    memory.gradients = (plan.shardsGradients ? shard + reduced : arena) +
-                       section.compressedElements() * bytesOf(DType::Bf16);
+    memory.gradients =
+        (plan.shardsGradients ? shard + reduced : arena) + compressionBytes(plan, section);
     memory.optimizer = slots * (plan.shardsOptimizer ? shard : arena) +
                        copies * (plan.shardsParameters ? shard : arena);
     return memory;
@@ -294,6 +295,12 @@ std::size_t roundedBytes(const Plan& plan, const Section& section, std::size_t g
     return (elements * bytesOf(DType::Bf16) + 63) / 64 * 64;
 }
 
+std::size_t compressionBytes(const Plan& plan, const Section& section) {
+    if (rounds(plan.compression))
+        return section.compressedElements() * bytesOf(DType::Bf16); // fp16 takes as much
+    return section.lowRank.elements() * bytesOf(exactType(plan.type));
+}
+
 RowRange evenRows(std::int64_t count, std::int64_t part, std::int64_t parts) {
     const std::int64_t each = count / parts;
     const std::int64_t extra = count % parts;
@@ -407,7 +414,12 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
     plan.stagesOfRank = plan.mesh.pipeline > 1 && plan.schedule == ScheduleKind::Interleaved
                             ? static_cast<int>(experiment.parallel.stagesPerRank)
                             : 1;
-    plan.compresses = experiment.parallel.compression == "bf16" && plan.mesh.data > 1;
+    if (plan.mesh.data > 1)
+        plan.compression = compressionOf(experiment.parallel.compression);
+    if (plan.compression == Compression::PowerSgd) {
+        plan.compressionRank = experiment.parallel.compressionRank;
+        plan.compressionWarmup = experiment.parallel.compressionWarmup;
+    }
     plan.batch = experiment.training.batch;
     plan.microBatches = experiment.parallel.accumulate * experiment.parallel.microBatches;
     if (plan.mesh.data > 1) {

@@ -9,6 +9,7 @@
 
 #include "engine/base/result.h"
 #include "engine/graph/graph.h"
+#include "engine/plan/compression.h"
 #include "engine/plan/mesh.h"
 #include "engine/plan/section.h"
 #include "engine/program/schedule.h"
@@ -74,11 +75,12 @@ struct MemoryByClass {
     std::size_t total() const { return parameters + gradients + optimizer + activations; }
 };
 
-/// Bytes that leave a rank, in a full batch.
+/// Bytes that leave a rank, in a full batch. With PowerSGD after its warm-up.
 struct TrafficByKind {
-    std::size_t gradients = 0; ///< to data parallel ranks; with ZeRO parameters, too
-    std::size_t tensors = 0;   ///< sums over tensor ranks
-    std::size_t messages = 0;  ///< values and gradients to other stages of the pipeline
+    std::size_t gradients = 0;             ///< to data parallel ranks; with ZeRO parameters, too
+    std::size_t uncompressedGradients = 0; ///< what `gradients` would be without compression
+    std::size_t tensors = 0;               ///< sums over tensor ranks
+    std::size_t messages = 0;              ///< values and gradients to other stages of the pipeline
     std::size_t total() const { return gradients + tensors + messages; }
 };
 
@@ -105,8 +107,10 @@ struct Plan {
     bool shardsOptimizer = false;  ///< ZeRO 1 and up: a rank has the state of its shards only
     bool shardsGradients = false;  ///< ZeRO 2 and up: likewise the gradients
     bool shardsParameters = false; ///< ZeRO 3: likewise the parameters
-    bool compresses = false;       ///< gradients travel in bf16
-    bool recompute = false;        ///< blocks are computed again before their backward
+    Compression compression = Compression::None; ///< None where no gradients travel
+    std::int64_t compressionRank = 0;            ///< of PowerSGD, as the next
+    std::int64_t compressionWarmup = 0;          ///< updates with whole gradients before it
+    bool recompute = false; ///< blocks are computed again before their backward
     DataCounts data;
 
     std::int64_t stepsPerEpoch = 0; ///< the last one may have fewer rows
@@ -138,6 +142,9 @@ struct Plan {
 /// Bytes of the section's parameters' copy in bf16; 0 where values are not bf16. `gathered`: bytes
 /// of the parameters that are whole for a while, where they are sharded.
 std::size_t roundedBytes(const Plan& plan, const Section& section, std::size_t gathered = 0);
+
+/// Bytes of what compression keeps: the largest bucket rounded, or all that PowerSGD needs.
+std::size_t compressionBytes(const Plan& plan, const Section& section);
 
 struct PlanOutcome {
     Plan plan;

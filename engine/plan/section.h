@@ -6,6 +6,7 @@
 #pragma once
 
 #include "engine/graph/graph.h"
+#include "engine/plan/low_rank.h"
 #include "engine/plan/parameter_slice.h"
 #include "engine/plan/stage_cut.h"
 
@@ -20,7 +21,7 @@ struct Bucket {
     std::size_t firstElement = 0;
     std::size_t elements = 0; ///< with padding to data parallel ranks x 64 bytes
     std::vector<graph::ParameterId> parameters;
-    bool compressed = false; ///< travels in bf16; running statistics never do
+    bool compressed = false; ///< as Plan::compression says; running statistics never are
 };
 
 struct Section {
@@ -41,7 +42,9 @@ struct Section {
     std::vector<Bucket> buckets; ///< in the order their gradients are finished
     std::vector<int> bucketOf;   ///< by ParameterId; -1: not held
 
-    /// Elements of the largest bucket that travels in bf16.
+    LowRankLayout lowRank; ///< of PowerSGD; else empty
+
+    /// Elements of the largest bucket that is compressed.
     std::size_t compressedElements() const;
     bool holds(graph::ParameterId parameter) const {
         return slices[static_cast<std::size_t>(parameter)].held;

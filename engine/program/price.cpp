@@ -111,9 +111,41 @@ private:
                                    bytesOf(exactType(m_plan.type)));
     }
 
-    /// On the wire.
-    double gradientBytes(const Section& section, const Instruction& instruction) const {
-        return bucketBytes(section, instruction) / (m_plan.compresses ? 2 : 1);
+    /// Of a bucket's gradients, with what makes them smaller before and whole again after.
+    double reduced(const char* collective, const Section& section,
+                   const Instruction& instruction) const {
+        const Bucket& bucket = section.buckets[at(instruction.bucket)];
+        if (bucket.compressed && m_plan.compression == Compression::PowerSgd)
+            return lowRank(section.lowRank, section.lowRank.buckets[at(instruction.bucket)]);
+        const auto bytes = static_cast<double>(wireBytes(m_plan, section, instruction.bucket));
+        const double seconds = along(collective, bytes, m_plan.mesh.data);
+        if (!bucket.compressed)
+            return seconds;
+        const double rounding =
+            timeOf(copyTask(static_cast<std::int64_t>(bucketBytes(section, instruction))));
+        return seconds + 2 * rounding;
+    }
+
+    /// Two sums one after the other; each matrix is multiplied four times with a thin one, which
+    /// takes what a linear layer of that size takes.
+    double lowRank(const LowRankLayout& layout, const LowRankBucket& bucket) const {
+        const DType type = exactType(m_plan.type);
+        const auto bytes = [&](std::size_t elements) {
+            return static_cast<double>(elements * bytesOf(type));
+        };
+        double seconds = along("all_reduce", bytes(bucket.leftElements), m_plan.mesh.data) +
+                         along("all_reduce", bytes(bucket.rightElements), m_plan.mesh.data);
+        for (const LowRankMatrix& matrix : bucket.matrices) {
+            const graph::OperationAttributes thin =
+                graph::LinearAttributes{matrix.columns, layout.rank};
+            seconds += 4 * timeOf(kernelTask({.kind = graph::OperationKind::Linear,
+                                              .attributes = thin,
+                                              .input = {matrix.columns},
+                                              .output = {layout.rank},
+                                              .type = type,
+                                              .rows = matrix.rows}));
+        }
+        return seconds;
     }
 
     double exchange(const Section& section, const Program& program,
@@ -132,9 +164,9 @@ private:
         case Opcode::SumShared:
             return shared(section, instruction);
         case Opcode::ReduceGradients:
-            return along("all_reduce", gradientBytes(section, instruction), mesh.data);
+            return reduced("all_reduce", section, instruction);
         case Opcode::ScatterGradients:
-            return along("reduce_scatter", gradientBytes(section, instruction), mesh.data);
+            return reduced("reduce_scatter", section, instruction);
         case Opcode::GatherParameters:
             return along("all_gather", bucketBytes(section, instruction), mesh.data);
         case Opcode::ReduceStatistics:

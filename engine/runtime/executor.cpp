@@ -249,6 +249,7 @@ Result<StepResult> Executor::trainStep(std::int64_t batchRows, const StepInput& 
     result.sums.stopRequested =
         m_parts.statusHeader && m_parts.statusHeader->stopRequested.load() != 0;
     m_lossSums = {};
+    m_step = input.step;
     if (m_parts.status)
         m_parts.status->step.store(input.step, std::memory_order_relaxed);
     if (m_parts.recorder)
@@ -341,7 +342,8 @@ std::span<const std::byte> Executor::parameters() const {
 plan::MemoryByClass Executor::memory() const {
     plan::MemoryByClass memory;
     memory.parameters = m_parameters.size() + m_gathered.size() + m_rounded.bytes();
-    memory.gradients = m_gradients.size() + m_gradientShards.bytes() + m_compressed.size();
+    memory.gradients = m_gradients.size() + m_gradientShards.bytes() + m_halves.size() +
+                       (m_powerSgd ? m_powerSgd->bytes() : 0);
     memory.optimizer = m_update->stateBytes() + m_average.bytes() + m_best.bytes();
     memory.activations = m_activations.bytes();
     return memory;

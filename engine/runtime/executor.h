@@ -16,6 +16,7 @@
 #include "engine/runtime/flight_recorder.h"
 #include "engine/runtime/gather_parameters.h"
 #include "engine/runtime/parameter_update.h"
+#include "engine/runtime/power_sgd.h"
 #include "engine/runtime/process_groups.h"
 #include "engine/runtime/rank_protocol.h"
 
@@ -122,6 +123,10 @@ public:
     /// Gradients of the last step, summed over ranks.
     /// Those of buckets that are whole just now, where they are sharded.
     std::span<const std::byte> gradients() const { return m_gradients; }
+    /// What PowerSGD has left out so far on this rank (Section::lowRank); empty without it.
+    std::span<const std::byte> compressionErrors() const {
+        return m_powerSgd ? m_powerSgd->errors() : std::span<const std::byte>();
+    }
     /// What was really taken, to compare with the plan.
     plan::MemoryByClass memory() const;
 
@@ -147,6 +152,7 @@ private:
     void allocateTargets(std::int64_t rows);
     void allocateStatistics();
     Result<void> allocateGradients(std::size_t bytes);
+    Result<void> allocateCompression();
     void initializeParameters();
     void initializeParameter(graph::ParameterId id, std::byte* place) const;
     Compiled& compiled(plan::Purpose purpose, std::int64_t batchRows);
@@ -176,8 +182,10 @@ private:
                                  const plan::Instruction& instruction);
     Result<void> reduceBucket(const plan::Program& program, const plan::Instruction& instruction,
                               std::size_t index);
-    Result<void> sumCompressed(std::byte* gradients, const plan::Bucket& bucket, bool scatter,
-                               std::uint32_t tag);
+    Result<void> sumWhole(std::byte* gradients, const plan::Instruction& instruction);
+    Result<void> sumRounded(std::byte* gradients, const plan::Instruction& instruction);
+    bool isRounded(const plan::Instruction& instruction) const;
+    bool isLowRank(const plan::Instruction& instruction) const;
     Result<void> gatherBucket(const plan::Program& program, const plan::Instruction& instruction,
                               std::size_t index);
     Result<void> scatterBucket(const plan::Program& program, const plan::Instruction& instruction,
@@ -209,7 +217,8 @@ private:
     std::span<std::byte> m_gathered;   ///< the communicator's: buckets that are whole for a while
     std::span<std::byte> m_gradients;  ///< the communicator's
     Arena m_gradientShards;            ///< where gradients are sharded
-    std::span<std::byte> m_compressed; ///< the communicator's: a bucket in bf16, on its way
+    std::span<std::byte> m_halves;     ///< the communicator's: a bucket in bf16 or fp16, on its way
+    std::unique_ptr<PowerSgd> m_powerSgd; ///< where gradients travel so
     std::unique_ptr<ParameterUpdate> m_update;
     Arena m_average; ///< of the parameters, or the parameters themselves while they are swapped
     Arena m_best;
@@ -223,7 +232,8 @@ private:
     std::vector<std::size_t> m_statisticsOf;    ///< by OperationId: first, in m_statistics
     std::map<std::pair<plan::Purpose, std::int64_t>, Compiled> m_compiled;
     const Compiled* m_running = nullptr; ///< whose instructions the communication lane runs
-    BatchSums m_sums; ///< of the step that runs, as the communication lane reduces them
+    BatchSums m_sums;        ///< of the step that runs, as the communication lane reduces them
+    std::int64_t m_step = 0; ///< that runs
     std::unique_ptr<CommunicationLane> m_lane; ///< last: its thread ends first
 };
 

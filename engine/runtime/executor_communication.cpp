@@ -115,33 +115,49 @@ Result<void> Executor::reduceBucket(const plan::Program& program,
     if (instruction.opcode == plan::Opcode::ScatterGradients)
         return scatterBucket(program, instruction, index);
     const plan::Bucket& bucket = m_section.buckets[at(instruction.bucket)];
-    const DType type = exactType(m_parts.plan.type);
-    if (bucket.compressed)
-        return sumCompressed(m_gradients.data() + bucket.firstElement * bytesOf(type), bucket,
-                             false, instruction.tag);
-    return m_parts.groups.data().allReduceSum(m_gradients.data() +
-                                                  bucket.firstElement * bytesOf(type),
-                                              bucket.elements, type, instruction.tag);
+    if (isLowRank(instruction))
+        return m_powerSgd->sum(m_gradients.data(), instruction.bucket, m_step, instruction.tag);
+    std::byte* first =
+        m_gradients.data() + bucket.firstElement * bytesOf(exactType(m_parts.plan.type));
+    return isRounded(instruction) ? sumRounded(first, instruction) : sumWhole(first, instruction);
 }
 
-/// Rounded for the way, added in fp32, rounded once more, and wide again. `scatter`: only this
-/// rank's shard is of use afterwards.
-Result<void> Executor::sumCompressed(std::byte* gradients, const plan::Bucket& bucket, bool scatter,
-                                     std::uint32_t tag) {
-    auto* const wide = reinterpret_cast<float*>(gradients);
-    auto* const half = reinterpret_cast<Bf16*>(m_compressed.data());
-    roundToBf16(wide, half, bucket.elements);
+bool Executor::isRounded(const plan::Instruction& instruction) const {
+    return m_section.buckets[at(instruction.bucket)].compressed &&
+           plan::rounds(m_parts.plan.compression);
+}
+
+bool Executor::isLowRank(const plan::Instruction& instruction) const {
+    return m_powerSgd && m_section.buckets[at(instruction.bucket)].compressed &&
+           m_step >= m_parts.plan.compressionWarmup;
+}
+
+/// `gradients`: of the bucket. Scattered ones: only this rank's shard is of use afterwards.
+Result<void> Executor::sumWhole(std::byte* gradients, const plan::Instruction& instruction) {
     Communicator& data = m_parts.groups.data();
-    Result<void> summed = scatter ? data.reduceScatterSum(half, bucket.elements, DType::Bf16, tag)
-                                  : data.allReduceSum(half, bucket.elements, DType::Bf16, tag);
+    const std::size_t elements = m_section.buckets[at(instruction.bucket)].elements;
+    const DType type = exactType(m_parts.plan.type);
+    return instruction.opcode == plan::Opcode::ScatterGradients
+               ? data.reduceScatterSum(gradients, elements, type, instruction.tag)
+               : data.allReduceSum(gradients, elements, type, instruction.tag);
+}
+
+/// Rounded for the way, added in fp32, rounded once more, and wide again.
+Result<void> Executor::sumRounded(std::byte* gradients, const plan::Instruction& instruction) {
+    const bool scatter = instruction.opcode == plan::Opcode::ScatterGradients;
+    const std::size_t elements = m_section.buckets[at(instruction.bucket)].elements;
+    const DType type = plan::wireType(m_parts.plan, m_section, instruction.bucket);
+    auto* const wide = reinterpret_cast<float*>(gradients);
+    std::byte* const halves = m_halves.data();
+    roundToHalf(wide, halves, type, elements);
+    Communicator& data = m_parts.groups.data();
+    Result<void> summed = scatter ? data.reduceScatterSum(halves, elements, type, instruction.tag)
+                                  : data.allReduceSum(halves, elements, type, instruction.tag);
     if (!summed)
         return summed;
-    const plan::Shard all{0, bucket.elements};
-    const std::size_t shard = bucket.elements / static_cast<std::size_t>(m_parts.plan.mesh.data);
-    const plan::Shard part =
-        scatter ? plan::Shard{shard * static_cast<std::size_t>(m_place.data), shard} : all;
-    widen(half + part.firstElement, wide + part.firstElement,
-          static_cast<std::int64_t>(part.elements));
+    const std::size_t shard = elements / static_cast<std::size_t>(m_parts.plan.mesh.data);
+    const std::size_t first = scatter ? shard * static_cast<std::size_t>(m_place.data) : 0;
+    widenHalf(halves + first * bytesOf(type), type, wide + first, scatter ? shard : elements);
     return summed;
 }
 
@@ -179,9 +195,7 @@ Result<void> Executor::scatterBucket(const plan::Program& program,
             program.gradientWindows.placeAt(instruction.bucket, static_cast<int>(index)).offset;
     std::byte* first = m_gradients.data() + offset;
     Result<void> reduced =
-        bucket.compressed
-            ? sumCompressed(first, bucket, true, instruction.tag)
-            : m_parts.groups.data().reduceScatterSum(first, bucket.elements, type, instruction.tag);
+        isRounded(instruction) ? sumRounded(first, instruction) : sumWhole(first, instruction);
     if (!reduced || !plan.shardsGradients)
         return reduced;
     // Micro-batches after the first add to what is there.

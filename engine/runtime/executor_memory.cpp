@@ -107,11 +107,24 @@ Result<void> Executor::allocateGradients(std::size_t bytes) {
     if (!gradients)
         return gradients.error();
     m_gradients = *gradients;
-    if (const std::size_t elements = m_section.compressedElements(); elements > 0) {
-        auto compressed = m_parts.groups.data().allocateReducible(elements * bytesOf(DType::Bf16));
-        if (!compressed)
-            return compressed.error();
-        m_compressed = *compressed;
+    return allocateCompression();
+}
+
+Result<void> Executor::allocateCompression() {
+    const plan::Plan& plan = m_parts.plan;
+    if (m_section.lowRank.elements() > 0) {
+        auto made = PowerSgd::make({.layout = m_section.lowRank,
+                                    .type = exactType(plan.type),
+                                    .seed = m_parts.seed,
+                                    .ranks = m_parts.groups.data()});
+        if (!made)
+            return made.error();
+        m_powerSgd = std::move(*made);
+    } else if (const std::size_t bytes = plan::compressionBytes(plan, m_section); bytes > 0) {
+        auto halves = m_parts.groups.data().allocateReducible(bytes);
+        if (!halves)
+            return halves.error();
+        m_halves = *halves;
     }
     return {};
 }

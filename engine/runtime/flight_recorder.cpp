@@ -45,10 +45,9 @@ std::uint64_t bytesThatTravel(const plan::Plan& plan, const plan::Section& secti
                               const plan::Program& program, const plan::Instruction& instruction) {
     const bool leavesRank = !plan::runsKernel(instruction.opcode);
     if (leavesRank && instruction.bucket >= 0) {
-        const plan::Bucket& bucket = section.buckets[at(instruction.bucket)];
-        const bool gathers = instruction.opcode == Opcode::GatherParameters;
-        return bucket.elements *
-               bytesOf(bucket.compressed && !gathers ? DType::Bf16 : exactType(plan.type));
+        if (instruction.opcode != Opcode::GatherParameters)
+            return plan::wireBytes(plan, section, instruction.bucket);
+        return section.buckets[at(instruction.bucket)].elements * bytesOf(exactType(plan.type));
     }
     if (leavesRank && instruction.value >= 0) {
         const graph::ValueInfo& value = section.graph.values[at(instruction.value)];

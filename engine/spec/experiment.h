@@ -116,9 +116,16 @@ struct ParallelSpec {
     /// "none", or "blocks": layers of several operations run forward again before their backward
     /// instead of keeping their values.
     std::string recompute = "none";
-    /// What gradients are rounded to for the way between ranks: "none", or "bf16" (half the bytes
-    /// of fp32, added in fp32).
+    /// How gradients are made smaller for the way between data parallel ranks: "none", "bf16" or
+    /// "fp16" (rounded to half the bytes of fp32, added in fp32), or "powersgd" (each matrix as a
+    /// product of two thin ones, what that leaves out is added to the next gradient; Vogels et al.,
+    /// 2019).
     std::string compression = "none";
+    /// Of powersgd: columns of the thin matrices.
+    std::int64_t compressionRank = 4;
+    /// Of powersgd: updates with whole gradients before the first with compressed ones. PyTorch's
+    /// hook (start_powerSGD_iter) advises a tenth of a run and takes 1,000 where nothing is said.
+    std::int64_t compressionWarmup = 100;
     /// How ranks exchange gradients: "auto", "shared_memory" or "gloo".
     std::string transport = "auto";
 

@@ -258,6 +258,8 @@ void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) 
     reader.text("recompute", parallel.recompute);
     reader.text("transport", parallel.transport);
     reader.text("compression", parallel.compression);
+    reader.integer("compression_rank", parallel.compressionRank);
+    reader.integer("compression_warmup", parallel.compressionWarmup);
     reader.finish();
 }
 

@@ -108,6 +108,8 @@ std::string toJson(const Experiment& experiment) {
                          {"zero", experiment.parallel.zero},
                          {"recompute", experiment.parallel.recompute},
                          {"compression", experiment.parallel.compression},
+                         {"compression_rank", experiment.parallel.compressionRank},
+                         {"compression_warmup", experiment.parallel.compressionWarmup},
                          {"transport", experiment.parallel.transport}}},
                        {"devices", experiment.devices}};
     return jsonText(json, 2) + "\n";

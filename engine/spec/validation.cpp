@@ -18,6 +18,7 @@ namespace {
 
 constexpr std::int64_t kMaxRanks = 1024;
 constexpr std::int64_t kMostMicroBatches = 4096;
+constexpr std::int64_t kMostWarmup = 1'000'000'000;
 constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
 
 class Checker {
@@ -174,10 +175,7 @@ private:
         checkOneOf("parallel.schedule", parallel.schedule, {"gpipe", "1f1b", "interleaved"});
         checkOneOf("parallel.recompute", parallel.recompute, {"none", "blocks"});
         checkOneOf("parallel.transport", parallel.transport, {"auto", "shared_memory", "gloo"});
-        checkOneOf("parallel.compression", parallel.compression, {"none", "bf16"});
-        if (parallel.compression == "bf16" && m_experiment.precision == Precision::Fp64)
-            add("parallel.compression", {"Gradients in fp64 are not rounded to bf16 on their way."},
-                {"Set parallel.compression to none, or choose fp32."});
+        checkCompression();
         const std::size_t before = m_problems.size();
         checkRange("parallel.data", parallel.data, 1, kMaxRanks);
         checkRange("parallel.tensor", parallel.tensor, 1, kMaxRanks);
@@ -200,6 +198,23 @@ private:
             checkMicroBatches((batch - 1) / parallel.data + 1);
         checkShares();
         checkDevices();
+    }
+
+    void checkCompression() {
+        const ParallelSpec& parallel = m_experiment.parallel;
+        const std::string& form = parallel.compression;
+        checkOneOf("parallel.compression", form, {"none", "bf16", "fp16", "powersgd"});
+        checkRange("parallel.compression_rank", parallel.compressionRank, 1, 1024);
+        checkRange("parallel.compression_warmup", parallel.compressionWarmup, 0, kMostWarmup);
+        if ((form == "bf16" || form == "fp16") && m_experiment.precision == Precision::Fp64)
+            add("parallel.compression",
+                {"Gradients in fp64 are not rounded to %1 on their way.", {form}},
+                {"Set parallel.compression to none, or choose fp32."});
+        if (form == "powersgd" && parallel.zero > 0 && parallel.data > 1)
+            add("parallel.compression",
+                {"PowerSGD needs the sum of whole gradients on every rank; with ZeRO a rank gets "
+                 "its share of the sum only."},
+                {"Set parallel.zero to 0, or parallel.compression to bf16."});
     }
 
     void checkShares() {

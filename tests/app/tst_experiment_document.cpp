@@ -493,6 +493,12 @@ void ExperimentDocumentTest::fieldsOfTheMesh() {
     QVERIFY(hasEffect("parallel.transport", parallel) && !hasEffect("parallel.zero", parallel));
     parallel.data = 2;
     QVERIFY(hasEffect("parallel.zero", parallel) && hasEffect("parallel.shares", parallel));
+    for (const char* path : {"parallel.compression_rank", "parallel.compression_warmup"}) {
+        QVERIFY2(!hasEffect(path, parallel), path);
+        parallel.compression = "powersgd";
+        QVERIFY2(hasEffect(path, parallel), path);
+        parallel.compression = "none";
+    }
     parallel.pipeline = 2;
     QVERIFY(hasEffect("parallel.cuts", parallel));
     QVERIFY(!hasEffect("parallel.stages_per_rank", parallel));

@@ -82,7 +82,6 @@ private slots:
     void bf16TrainsLikeFp32();
     void runsAreBitEqual();
     void plannedMemoryIsReal();
-    void compressedGradients();
     void wrongReplicasAreFound();
     void stopIsAgreedOn();
     void lossFalls();
@@ -474,34 +473,6 @@ void TestEquivalenceFp64::plannedMemoryIsReal() {
                     QCOMPARE(rank.realMemory.activations, rank.plannedMemory.activations);
                 }
             }
-}
-
-/// Gradients that travel in bf16 are those of fp32 but for their rounding, running statistics are
-/// not rounded, ranks hold the same bits, with any stage of ZeRO, and half the bytes are sent.
-void TestEquivalenceFp64::compressedGradients() {
-    for (const char* name : {"cnn", "residual", "gpt"}) {
-        spec::Experiment experiment = model(QString::fromUtf8(name));
-        experiment.precision = spec::Precision::Fp32;
-        experiment.parallel.data = 3;
-        const HarnessOptions options = optionsFor(3, 20);
-        const RankOutcome exact = trainOnThreads(experiment, options).front();
-        experiment.parallel.compression = "bf16";
-        const RankOutcome first = trainOnThreads(experiment, options).front();
-        QVERIFY(first.losses != exact.losses);
-        const double loss = largestRelative(first.losses, exact.losses, 20);
-        QVERIFY2(loss < 0.02, qPrintable(QString::number(loss)));
-        QVERIFY(first.losses.front() == exact.losses.front()); // before the first update
-        for (const std::int64_t zero : {0, 1, 2, 3}) {
-            experiment.parallel.zero = zero;
-            for (const RankOutcome& rank : trainOnThreads(experiment, options)) {
-                QVERIFY2(rank.error.empty(), rank.error.c_str());
-                QVERIFY(rank.losses == first.losses);
-                QVERIFY(rank.parameters == first.parameters);
-                QCOMPARE(rank.realMemory.gradients, rank.plannedMemory.gradients);
-                QCOMPARE(rank.realMemory.parameters, rank.plannedMemory.parameters);
-            }
-        }
-    }
 }
 
 /// One flipped bit on one rank is found, and it is said whose it is.

@@ -92,6 +92,7 @@ private slots:
     void computeFollowsTheWork();
     void tensorRanksHalveIt();
     void communicationFollowsTheBytes();
+    void compressionHasItsPrice();
     void equalStagesWaitAsTheFormulaSays();
     void theSlowestCounts();
     void aNetworkHidesWhatItCan();
@@ -148,6 +149,31 @@ void PriceTest::communicationFollowsTheBytes() {
     const Price alone = priced(chain({}));
     NEAR(*price.efficiency, alone.stepSeconds / (2 * price.stepSeconds), 1e-9);
     QVERIFY(*price.efficiency < 0.9);
+}
+
+/// Fewer bytes, and the work of making them fewer.
+void PriceTest::compressionHasItsPrice() {
+    const auto communication = [](const char* form, const Calibration& calibration) {
+        return priced(chain({{"parallel.data", "2"},
+                             {"parallel.compression", form},
+                             {"parallel.compression_rank", "8"}}),
+                      calibration)
+            .ranks[0]
+            .communication;
+    };
+    Calibration calibration = madeUp();
+    const double whole = communication("none", calibration);
+    NEAR(communication("fp16", calibration), whole / 2, 0.01); // copies take no time here
+    for (CalibrationSetting& setting : calibration.settings)
+        setting.tables["copy"] = atRate(kBytesPerSecond, 1);
+    NEAR(communication("fp16", calibration), 2.5 * whole, 0.01);
+    const Plan plan = planOf(chain({{"parallel.data", "2"},
+                                    {"parallel.compression", "powersgd"},
+                                    {"parallel.compression_rank", "8"}}));
+    const double sent = static_cast<double>(plan.ranks[0].sentPerStep.gradients);
+    const double products = 4 * 4 * 2.0 * 256 * 256 * 8; // four matrices, four times
+    NEAR(communication("powersgd", calibration),
+         sent / kBytesPerSecond + products / kFlopsPerSecond, 0.01);
 }
 
 void PriceTest::equalStagesWaitAsTheFormulaSays() {

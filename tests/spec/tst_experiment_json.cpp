@@ -136,9 +136,11 @@ void ExperimentJsonTest::everyFieldComesBack() {
                            .stagesPerRank = 2,
                            .cuts = {"pool1", "dense", "classes"},
                            .accumulate = 2,
-                           .zero = 1,
+                           .zero = 0,
                            .recompute = "blocks",
-                           .compression = "none",
+                           .compression = "powersgd",
+                           .compressionRank = 3,
+                           .compressionWarmup = 40,
                            .transport = "gloo"};
     for (int i = 0; i < 12; ++i)
         experiment.devices.push_back("local/cpu:" + std::to_string(i));
@@ -275,9 +277,8 @@ void ExperimentJsonTest::mistakes_data() {
     row("no format", "\"format\": \"trainyard.experiment/1\",", "", "format: This must be given.");
     row("precision", "\"name\": \"small\"", "\"name\": \"small\", \"precision\": \"fp8\"",
         "precision: Found \"fp8\"; this version computes in fp64, fp32 or bf16.");
-    row("strategy of a later version", "\"data\": 2}",
-        "\"data\": 2, \"compression\": \"powersgd\"}",
-        "parallel.compression: Found \"powersgd\"; known are: none, bf16.");
+    row("strategy of a later version", "\"data\": 2}", "\"data\": 2, \"compression\": \"onebit\"}",
+        "parallel.compression: Found \"onebit\"; known are: none, bf16, fp16, powersgd.");
     row("labels missing", ", \"labels\": \"train-labels.gz\"", "",
         "data.train.labels: This must be given.");
     row("share and files", "{\"images\": \"test-images.gz\",", "{\"fraction\": 0.1,",

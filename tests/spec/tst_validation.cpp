@@ -28,6 +28,7 @@ private slots:
     void namesStayOnOneLine();
     void microBatches();
     void shardedOptimizer();
+    void compression();
     void batchesSmallerThanTheRanks_data();
     void batchesSmallerThanTheRanks();
     void everyNumberOfTheCatalogueIsBounded();
@@ -112,6 +113,12 @@ void ValidationTest::refuses_data() {
     row("training.optimizer.weight_decay", "-0.1",
         "training.optimizer.weight_decay: -0.1 is not a number at least 0.");
     row("parallel.data", "0", "parallel.data: Expected a whole number from 1 to 1,024, found 0.");
+    row("parallel.compression", "topk",
+        "parallel.compression: Found \"topk\"; known are: none, bf16, fp16, powersgd.");
+    row("parallel.compression_rank", "0",
+        "parallel.compression_rank: Expected a whole number from 1 to 1,024, found 0.");
+    row("parallel.compression_warmup", "-1",
+        "parallel.compression_warmup: Expected a whole number from 0 to 1,000,000,000, found -1.");
     row("parallel.transport", "tcp",
         "parallel.transport: Found \"tcp\"; known are: auto, shared_memory, gloo.");
     row("devices", "[\"local/cpu:0\", \"local/gpu:0\"]",
@@ -250,6 +257,28 @@ void ValidationTest::shardedOptimizer() {
         QByteArrayList{"parallel.zero: lamb needs the norm of whole tensors, and a sharded "
                        "optimizer sees parts of them. Set parallel.zero to 0, or choose another "
                        "optimizer."});
+}
+
+/// Rounding takes digits that fp64 is chosen for; PowerSGD needs whole gradients on every rank.
+void ValidationTest::compression() {
+    const auto said = [](const Settings& settings) {
+        return sentences(parseExperiment(test::smallExperimentText(), settings).problems);
+    };
+    for (const char* form : {"bf16", "fp16"})
+        QCOMPARE(said({{"parallel.compression", form}, {"precision", "fp64"}}),
+                 QByteArrayList{
+                     QByteArray("parallel.compression: Gradients in fp64 are not "
+                                "rounded to ") +
+                     form + " on their way. Set parallel.compression to none, or choose fp32."});
+    QCOMPARE(said({{"parallel.compression", "powersgd"}, {"precision", "fp64"}}), QByteArrayList());
+    const Settings sharded = {{"parallel.compression", "powersgd"}, {"parallel.zero", "1"}};
+    QCOMPARE(said(sharded),
+             QByteArrayList{"parallel.compression: PowerSGD needs the sum of whole gradients on "
+                            "every rank; with ZeRO a rank gets its share of the sum only. Set "
+                            "parallel.zero to 0, or parallel.compression to bf16."});
+    Settings alone = sharded; // neither has an effect
+    alone.push_back({"parallel.data", "1"});
+    QCOMPARE(said(alone), QByteArrayList());
 }
 
 void ValidationTest::batchesSmallerThanTheRanks_data() {

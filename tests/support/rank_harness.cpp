@@ -151,6 +151,8 @@ private:
         options.deadline = std::chrono::milliseconds(30000);
         options.status = m_world.status.get();
         m_communicator = makeCommunicator(options);
+        if (m_options.wrap)
+            m_communicator = m_options.wrap(std::move(m_communicator));
         m_groups = ProcessGroups::make(m_plan, m_rank, *m_communicator).value();
         m_optimizer = makeOptimizer(m_experiment.training.optimizer).value();
         m_executor = Executor::make({.plan = m_plan,
@@ -164,6 +166,7 @@ private:
                                      .overlaps = m_options.overlaps})
                          .value();
         m_outcome.plannedMemory = m_plan.ranks[static_cast<std::size_t>(m_rank)].memory;
+        m_outcome.plannedTraffic = m_plan.ranks[static_cast<std::size_t>(m_rank)].sentPerStep;
         m_outcome.realMemory = m_executor->memory();
     }
 

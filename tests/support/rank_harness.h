@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace trainyard::testing {
@@ -24,6 +25,9 @@ struct HarnessOptions {
     bool overlaps = false;
     /// Over TCP on the loopback, as if each rank was on a host of its own; else in shared memory.
     bool overGloo = false;
+    /// Puts something in front of a rank's communicator of all ranks.
+    std::function<std::unique_ptr<engine::Communicator>(std::unique_ptr<engine::Communicator>)>
+        wrap = {};
     /// Called on rank 0 after each step with the executor, for looking inside.
     std::function<void(std::int64_t step, engine::Executor& executor)> afterStep = {};
     /// Called on every rank after the last step, for collectives.
@@ -37,6 +41,7 @@ struct RankOutcome {
     std::vector<std::byte> parameters;     ///< of the whole model, one after the other
     plan::MemoryByClass plannedMemory;
     plan::MemoryByClass realMemory;
+    plan::TrafficByKind plannedTraffic;
     bool finite = true;
     std::string error;
 };
