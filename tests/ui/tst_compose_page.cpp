@@ -178,6 +178,7 @@ private slots:
     void factsOfNumbersAndOfText();
     void firstSamplesAreShown();
     void planFollowsTheRanks();
+    void compressionSaysWhatItSavesAndCosts();
     void pricesSayWhatTheyAssume();
     void aStepHasAPrice();
     void narrowWindowsFit();
@@ -1136,6 +1137,33 @@ void ComposePageTest::planFollowsTheRanks() {
     QCOMPARE(tab->tiles()->count(), 8);
     QVERIFY(!tab->tiles()->tileRect(7).isEmpty());
     QTRY_VERIFY(tab->tiles()->height() > tab->tiles()->tileRect(7).bottom());
+}
+
+/// Fields of PowerSGD come with it; what is saved stands under the choice, what it costs below.
+void ComposePageTest::compressionSaysWhatItSavesAndCosts() {
+    openCnn();
+    clickTab(Section::Parallelism);
+    ParallelismTab* tab = m_page->parallelismTab();
+    FormField* form = findField(tab, "parallel.compression");
+    const char* rank = "parallel.compression_rank";
+    const char* warmUp = "parallel.compression_warmup";
+    QVERIFY(!findField(tab, rank) && !findField(tab, warmUp)); // none that is seen
+    QVERIFY(form->note().isEmpty() && tab->compressionCosts().isEmpty());
+
+    m_document->setValue("parallel.compression", std::string("fp16"));
+    QVERIFY(!findField(tab, rank));
+    QVERIFY2(form->note().endsWith(QStringLiteral(": 50 % saved")), qPrintable(form->note()));
+    QVERIFY(tab->compressionCosts().contains(QStringLiteral("shared memory")));
+
+    m_document->setValue("parallel.compression", std::string("powersgd"));
+    m_document->setValue("parallel.transport", std::string("gloo"));
+    QVERIFY(findField(tab, rank) && findField(tab, warmUp));
+    QVERIFY(!form->note().isEmpty() && !form->note().endsWith(QStringLiteral(": 50 % saved")));
+    QVERIFY(!tab->compressionCosts().contains(QStringLiteral("shared memory")));
+    QVERIFY2(tab->compressionCosts().contains(QStringLiteral("6 % higher with rank 4")),
+             qPrintable(tab->compressionCosts()));
+    type(findField(tab, rank)->input(), QStringLiteral("2"));
+    QVERIFY(tab->compressionCosts().contains(QStringLiteral("24 % higher with rank 2")));
 }
 
 void ComposePageTest::pricesSayWhatTheyAssume() {

@@ -4,6 +4,7 @@
 
 #include "app/models/experiment_fields.h"
 #include "app/models/experiment_path.h"
+#include "app/models/message_text.h"
 #include "ui/compose/figure_text.h"
 #include "ui/compose/form_field.h"
 #include "ui/compose/form_group.h"
@@ -117,8 +118,13 @@ QWidget* ParallelismTab::makeForm() {
         memory->addField(path);
     column->addWidget(memory);
     auto* exchange = new FormGroup(m_theme, m_document, tr("Exchange"), label, panel);
-    exchange->addField("parallel.compression");
-    exchange->addField("parallel.transport");
+    m_compression = exchange->addField("parallel.compression");
+    for (const char* path :
+         {"parallel.compression_rank", "parallel.compression_warmup", "parallel.transport"})
+        exchange->addField(path);
+    m_compressionCosts =
+        makeParagraph(m_theme, TypeStyle::Small, QStringLiteral("warning"), {}, panel);
+    exchange->addWidget(m_compressionCosts);
     exchange->addWidget(makeParagraph(
         m_theme, TypeStyle::Small, QStringLiteral("text3"),
         tr("After each backward pass the ranks add up their gradients, so that all make the same "
@@ -257,6 +263,7 @@ void ParallelismTab::refreshPlan() {
         cell->setFigure({});
         cell->setDetail({});
     }
+    refreshCompression(planned ? &shown.prices.plan : nullptr);
     if (!planned) {
         m_schedule->hide();
         return;
@@ -277,6 +284,28 @@ void ParallelismTab::refreshPlan() {
     if (threads > 0)
         m_threads->setFigure(formatCount(threads));
     m_threads->setDetail(machine ? tr("of %1 cores").arg(formatCount(machine->cores)) : QString());
+}
+
+void ParallelismTab::refreshCompression(const plan::Plan* plan) {
+    QString note;
+    QStringList costs;
+    if (plan && plan->compression != plan::Compression::None) {
+        const plan::CompressionSaving saving = plan::compressionSaving(*plan);
+        note = tr("%1 a step instead of %2: %3 % saved")
+                   .arg(formatBytes(static_cast<double>(saving.sent)),
+                        formatBytes(static_cast<double>(saving.whole)),
+                        QLocale().toString(saving.percent(), 'f', 0));
+        const bool overNetwork = m_document.experiment().parallel.transport == "gloo";
+        for (const Message& cost : plan::compressionCosts(*plan, overNetwork))
+            costs << app::text(cost);
+    }
+    m_compression->setNote(note);
+    m_compressionCosts->setText(costs.join(u' '));
+    m_compressionCosts->setVisible(!costs.isEmpty());
+}
+
+QString ParallelismTab::compressionCosts() const {
+    return m_compressionCosts->text();
 }
 
 QString ParallelismTab::sentText(const plan::Mesh& mesh) {

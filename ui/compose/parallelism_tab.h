@@ -36,6 +36,8 @@ public:
     ScheduleView* schedule() const { return m_schedule; }
     /// What the number of ranks comes to on this machine.
     QString verdict() const;
+    /// What compression costs in these strategies; empty where nothing is compressed.
+    QString compressionCosts() const;
 
 private:
     QWidget* makeForm();
@@ -45,6 +47,8 @@ private:
     void refreshFields();
     void refreshVerdict();
     void refreshPlan();
+    /// What compression saves and costs; null: there is no plan.
+    void refreshCompression(const plan::Plan* plan);
     /// What ranks of such a mesh send each other.
     static QString sentText(const plan::Mesh& mesh);
 
@@ -53,6 +57,8 @@ private:
     app::DeviceModel& m_devices;
     FormField* m_ranks = nullptr;
     FormGroup* m_pipeline = nullptr;
+    FormField* m_compression = nullptr;
+    QLabel* m_compressionCosts = nullptr;
     QLabel* m_verdict = nullptr;
     QStackedWidget* m_stack = nullptr;
     EmptyState* m_empty = nullptr;
