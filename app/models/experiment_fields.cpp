@@ -376,8 +376,10 @@ QString choiceText(const EditorField& field, const std::string& choice) {
     // "linear" fall of a rate is no dense layer.
     if (type && (field.typesOf || type->category == "Normalise and activate"))
         return catalogueText(type->label);
-    if (choice == "bpe") // the one that is no word
+    if (choice == "bpe") // no words
         return QStringLiteral("BPE");
+    if (choice == "powersgd")
+        return QStringLiteral("PowerSGD");
     std::string words = choice;
     std::replace(words.begin(), words.end(), '_', ' ');
     const bool isName = words.find_first_of("0123456789") != std::string::npos; // "fp32"

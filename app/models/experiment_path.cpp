@@ -157,6 +157,15 @@ bool setStoppingMetric(Experiment& e, const MaybeValue& value) {
 
 bool setDataFormat(Experiment& e, const MaybeValue& value);
 
+/// A field of the strategy that always has a value.
+template <auto Member>
+constexpr Accessor ofStrategy(std::string_view path) {
+    return {path, [](const Experiment& e) { return MaybeValue(e.parallel.*Member); },
+            [](Experiment& e, const MaybeValue& v) {
+                return assign(e.parallel.*Member, v);
+            }};
+}
+
 constexpr std::array kAccessors = {
     Accessor{"name", [](const Experiment& e) { return MaybeValue(e.name); },
              [](Experiment& e, const MaybeValue& v) {
@@ -228,71 +237,22 @@ constexpr std::array kAccessors = {
     Accessor{"precision",
              [](const Experiment& e) { return MaybeValue(std::string(spec::name(e.precision))); },
              setPrecision},
-    Accessor{"parallel.data", [](const Experiment& e) { return MaybeValue(e.parallel.data); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.data, v);
-             }},
+    ofStrategy<&spec::ParallelSpec::data>("parallel.data"),
     Accessor{"parallel.shares", shares, setShares},
     Accessor{"parallel.cuts", [](const Experiment& e) { return joinedOrNone(e.parallel.cuts); },
              setCuts},
-    Accessor{"parallel.tensor", [](const Experiment& e) { return MaybeValue(e.parallel.tensor); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.tensor, v);
-             }},
-    Accessor{"parallel.pipeline",
-             [](const Experiment& e) { return MaybeValue(e.parallel.pipeline); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.pipeline, v);
-             }},
-    Accessor{"parallel.micro_batches",
-             [](const Experiment& e) { return MaybeValue(e.parallel.microBatches); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.microBatches, v);
-             }},
-    Accessor{"parallel.schedule",
-             [](const Experiment& e) { return MaybeValue(e.parallel.schedule); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.schedule, v);
-             }},
-    Accessor{"parallel.stages_per_rank",
-             [](const Experiment& e) { return MaybeValue(e.parallel.stagesPerRank); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.stagesPerRank, v);
-             }},
-    Accessor{"parallel.accumulate",
-             [](const Experiment& e) { return MaybeValue(e.parallel.accumulate); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.accumulate, v);
-             }},
-    Accessor{"parallel.zero", [](const Experiment& e) { return MaybeValue(e.parallel.zero); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.zero, v);
-             }},
-    Accessor{"parallel.recompute",
-             [](const Experiment& e) { return MaybeValue(e.parallel.recompute); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.recompute, v);
-             }},
-    Accessor{"parallel.compression",
-             [](const Experiment& e) { return MaybeValue(e.parallel.compression); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.compression, v);
-             }},
-    Accessor{"parallel.compression_rank",
-             [](const Experiment& e) { return MaybeValue(e.parallel.compressionRank); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.compressionRank, v);
-             }},
-    Accessor{"parallel.compression_warmup",
-             [](const Experiment& e) { return MaybeValue(e.parallel.compressionWarmup); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.compressionWarmup, v);
-             }},
-    Accessor{"parallel.transport",
-             [](const Experiment& e) { return MaybeValue(e.parallel.transport); },
-             [](Experiment& e, const MaybeValue& v) {
-                 return assign(e.parallel.transport, v);
-             }},
+    ofStrategy<&spec::ParallelSpec::tensor>("parallel.tensor"),
+    ofStrategy<&spec::ParallelSpec::pipeline>("parallel.pipeline"),
+    ofStrategy<&spec::ParallelSpec::microBatches>("parallel.micro_batches"),
+    ofStrategy<&spec::ParallelSpec::schedule>("parallel.schedule"),
+    ofStrategy<&spec::ParallelSpec::stagesPerRank>("parallel.stages_per_rank"),
+    ofStrategy<&spec::ParallelSpec::accumulate>("parallel.accumulate"),
+    ofStrategy<&spec::ParallelSpec::zero>("parallel.zero"),
+    ofStrategy<&spec::ParallelSpec::recompute>("parallel.recompute"),
+    ofStrategy<&spec::ParallelSpec::compression>("parallel.compression"),
+    ofStrategy<&spec::ParallelSpec::compressionRank>("parallel.compression_rank"),
+    ofStrategy<&spec::ParallelSpec::compressionWarmup>("parallel.compression_warmup"),
+    ofStrategy<&spec::ParallelSpec::transport>("parallel.transport"),
 };
 
 const Accessor* findAccessor(std::string_view path) {

@@ -24,8 +24,8 @@ constexpr MeasuredCost kPowerSgdCosts[] = {{4, "6", "7"}, {2, "24", "18"}, {1, "
 Message powerSgdCost(std::int64_t rank) {
     const auto* const cost = std::ranges::find_if(
         kPowerSgdCosts, [rank](const MeasuredCost& one) { return one.rank <= rank; });
-    return {"It costs progress on small models: after 200 steps the loss of a dense network was %1 "
-            "% higher with rank %3, that of a convolutional one %2 %.",
+    return {"PowerSGD costs progress on small models: after 200 steps the loss of a dense network "
+            "was %1 % higher with rank %3, that of a convolutional one %2 %.",
             {cost->dense, cost->convolutional, std::to_string(cost->rank)}};
 }
 

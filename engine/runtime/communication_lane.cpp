@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <omp.h>
+
 namespace trainyard::engine {
 
 CommunicationLane::CommunicationLane(Run run)
@@ -57,7 +59,9 @@ Result<void> CommunicationLane::waitUntil(int instruction) {
     return {};
 }
 
+/// Sums and products of the lane stay on its thread: the others of the machine compute.
 void CommunicationLane::loop() {
+    omp_set_num_threads(1);
     while (true) {
         const plan::Program* program = nullptr;
         {

@@ -114,9 +114,6 @@ private slots:
     void stagesAreCutByCost();
     void stagesAreCutByHand();
     void tiedWeightsKeepWholeGradients();
-    void compressedGradientsAreHalfTheBytes();
-    void powerSgdSendsThinMatrices();
-    void powerSgdWithoutEffect();
     void badMeshesAreRefused_data();
     void badMeshesAreRefused();
     void anyMeshPlays();
@@ -386,70 +383,6 @@ void MeshTest::tiedWeightsKeepWholeGradients() {
     const Plan plan = planOf(experiment);
     QCOMPARE(plan.sectionOf(0).shared.size(), std::size_t{1});
     QCOMPARE(plan.sectionOf(3).shared.front().ranks, (std::vector<int>{0, 1}));
-}
-
-void MeshTest::compressedGradientsAreHalfTheBytes() {
-    for (const char* form : {"bf16", "fp16"}) {
-        const Plan words = planOf(wordsOnMesh(2, 1, 1, {{"parallel.compression", form}}));
-        const TrafficByKind& sent = words.ranks[0].sentPerStep;
-        QCOMPARE(sent.gradients * 2, sent.uncompressedGradients);
-        QCOMPARE(compressionSaving(words).percent(), 50.0);
-        // Running statistics are averaged as they are.
-        const Plan plan = planOf(picturesOnMesh(2, 1, 1, {{"parallel.compression", form}}));
-        for (const Bucket& bucket : plan.sectionOf(0).buckets)
-            for (const graph::ParameterId id : bucket.parameters)
-                QCOMPARE(bucket.compressed, plan.graph.parameters[graph::at(id)].trained);
-    }
-    const Plan alone = planOf(wordsOnMesh(1, 2, 1, {{"parallel.compression", "bf16"}}));
-    QVERIFY(alone.compression == Compression::None);
-    QVERIFY(compressionCosts(alone, false).empty());
-}
-
-/// Matrices that it makes smaller travel as two thin ones, everything else as it is; bytes and
-/// memory follow from their sizes.
-void MeshTest::powerSgdSendsThinMatrices() {
-    const Plan plan = planOf(picturesOnMesh(2, 1, 1,
-                                            {{"parallel.compression", "powersgd"},
-                                             {"parallel.compression_rank", "2"},
-                                             {"parallel.compression_warmup", "0"}}));
-    const Section& section = plan.sectionOf(0);
-    std::size_t travels = 0, thin = 0, errors = 0;
-    for (const Bucket& bucket : section.buckets) {
-        travels += bucket.compressed ? 0 : bucket.elements;
-        for (const graph::ParameterId id : bucket.parameters) {
-            const Shape& shape = plan.graph.parameters[graph::at(id)].shape;
-            const std::int64_t columns = elementCount(shape) / shape.front();
-            QCOMPARE(bucket.compressed,
-                     plan.graph.parameters[graph::at(id)].trained && shape.size() > 1 &&
-                         2 * (shape.front() + columns) < shape.front() * columns);
-            thin += bucket.compressed ? 2 * static_cast<std::size_t>(shape.front() + columns) : 0;
-            errors += bucket.compressed ? static_cast<std::size_t>(elementCount(shape)) : 0;
-        }
-    }
-    QVERIFY(thin > 0);
-    QCOMPARE(plan.ranks[0].sentPerStep.gradients, (travels + thin) * sizeof(float));
-    QVERIFY(section.lowRank.errorElements >= errors);
-    QCOMPARE(plan.ranks[0].memory.gradients,
-             (section.arenaElements + section.lowRank.elements()) * sizeof(float));
-    QVERIFY(!compressionCosts(plan, true).empty());
-    QCOMPARE(compressionCosts(plan, false).size(), compressionCosts(plan, true).size() + 1);
-    QVERIFY(toJson(plan).find("\"compression\": \"powersgd\"") != std::string::npos);
-}
-
-/// It is said where nothing comes of it.
-void MeshTest::powerSgdWithoutEffect() {
-    const auto cost = [](const char* rank, const char* warmup) {
-        const Plan plan = planOf(wordsOnMesh(2, 1, 1,
-                                             {{"parallel.compression", "powersgd"},
-                                              {"parallel.compression_rank", rank},
-                                              {"parallel.compression_warmup", warmup}}));
-        return QByteArray::fromStdString(compressionCosts(plan, false).front().text());
-    };
-    QCOMPARE(cost("1000", "0"),
-             "No matrix of this model is large enough for rank 1000: nothing is saved.");
-    QCOMPARE(cost("1", "1000000"),
-             "The run ends before the 1,000,000 updates with whole gradients do: nothing is "
-             "saved.");
 }
 
 void MeshTest::badMeshesAreRefused_data() {

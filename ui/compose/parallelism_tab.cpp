@@ -119,12 +119,12 @@ QWidget* ParallelismTab::makeForm() {
     column->addWidget(memory);
     auto* exchange = new FormGroup(m_theme, m_document, tr("Exchange"), label, panel);
     m_compression = exchange->addField("parallel.compression");
-    for (const char* path :
-         {"parallel.compression_rank", "parallel.compression_warmup", "parallel.transport"})
-        exchange->addField(path);
+    exchange->addField("parallel.compression_rank");
+    exchange->addField("parallel.compression_warmup");
     m_compressionCosts =
         makeParagraph(m_theme, TypeStyle::Small, QStringLiteral("warning"), {}, panel);
     exchange->addWidget(m_compressionCosts);
+    exchange->addField("parallel.transport");
     exchange->addWidget(makeParagraph(
         m_theme, TypeStyle::Small, QStringLiteral("text3"),
         tr("After each backward pass the ranks add up their gradients, so that all make the same "
