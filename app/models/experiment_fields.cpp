@@ -175,6 +175,11 @@ std::vector<EditorField> makeFixedFields() {
          choice("transport", "Transport", {"auto", "shared_memory", "gloo"},
                 "Auto: shared memory inside one computer."),
          ""},
+        {"parallel.bucket_bytes",
+         whole("bucket_bytes", "Bucket bytes", 1 << 12, 1 << 30,
+               "Gradients are sent as soon as so many are finished. Small buckets pay the latency "
+               "more often, large ones hide less behind the backward pass."),
+         "automatic"},
     };
 }
 
@@ -418,7 +423,8 @@ QString batchArithmetic(std::int64_t batch, const spec::ParallelSpec& parallel) 
 }
 
 bool hasEffect(std::string_view path, const spec::ParallelSpec& parallel) {
-    if (path == "parallel.shares" || path == "parallel.zero" || path == "parallel.compression")
+    if (path == "parallel.shares" || path == "parallel.zero" || path == "parallel.compression" ||
+        path == "parallel.bucket_bytes")
         return parallel.data > 1;
     if (path == "parallel.transport")
         return parallel.ranks() > 1;

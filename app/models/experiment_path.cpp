@@ -278,6 +278,15 @@ constexpr std::array kAccessors = {
              [](Experiment& e, const MaybeValue& v) {
                  return assign(e.parallel.compression, v);
              }},
+    Accessor{"parallel.bucket_bytes",
+             [](const Experiment& e) {
+                 const std::int64_t bytes = e.parallel.bucketBytes;
+                 return bytes != 0 ? MaybeValue(bytes) : std::nullopt;
+             },
+             [](Experiment& e, const MaybeValue& v) {
+                 e.parallel.bucketBytes = v ? e.parallel.bucketBytes : 0;
+                 return !v || assign(e.parallel.bucketBytes, v);
+             }},
     Accessor{"parallel.transport",
              [](const Experiment& e) { return MaybeValue(e.parallel.transport); },
              [](Experiment& e, const MaybeValue& v) {

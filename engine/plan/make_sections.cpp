@@ -15,10 +15,6 @@ namespace {
 
 using graph::at;
 
-/// Gradients of a bucket wait for each other, so large buckets overlap less; small ones pay the
-/// latency more often. Shared memory reduces 1 MiB in well under a millisecond.
-constexpr std::size_t kBucketBytes = std::size_t{1} << 20;
-
 std::size_t roundUp(std::size_t value, std::size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
@@ -53,7 +49,7 @@ public:
                 if (lastWriter[at(id)] == static_cast<graph::OperationId>(i))
                     add(id);
             const bool ends = endsBucket(m_plan, m_section, i);
-            if (ends || m_openElements * m_elementBytes >= kBucketBytes)
+            if (ends || m_openElements * m_elementBytes >= m_plan.bucketBytes)
                 close(m_open, m_plan.compresses);
             if (ends)
                 close(m_openStatistics, false);

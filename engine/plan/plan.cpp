@@ -4,6 +4,7 @@
 
 #include "engine/base/check.h"
 #include "engine/base/number_text.h"
+#include "engine/plan/bucket_size.h"
 #include "engine/plan/make_sections.h"
 #include "engine/program/program.h"
 #include "engine/program/recompute.h"
@@ -263,6 +264,15 @@ void checkSchedule(const Plan& plan, Problems& problems) {
     }
 }
 
+/// What was chosen, else what was measured for the transport, else the usual size.
+std::size_t bucketBytesOf(const spec::ParallelSpec& parallel, const MachineFacts& machine) {
+    if (parallel.bucketBytes > 0)
+        return static_cast<std::size_t>(parallel.bucketBytes);
+    const std::size_t measured =
+        parallel.transport == "gloo" ? machine.networkBucketBytes : machine.bucketBytes;
+    return measured > 0 ? measured : kUsualBucketBytes;
+}
+
 void checkInput(const spec::Experiment& experiment, const DataCounts& data, Problems& problems) {
     if (data.sampleShape.empty() || data.sampleShape == experiment.model.inputShape)
         return;
@@ -408,6 +418,7 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
                             ? static_cast<int>(experiment.parallel.stagesPerRank)
                             : 1;
     plan.compresses = experiment.parallel.compression == "bf16" && plan.mesh.data > 1;
+    plan.bucketBytes = bucketBytesOf(experiment.parallel, machine);
     plan.batch = experiment.training.batch;
     plan.microBatches = experiment.parallel.accumulate * experiment.parallel.microBatches;
     if (plan.mesh.data > 1) {

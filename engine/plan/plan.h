@@ -38,6 +38,10 @@ struct MachineFacts {
     bool blockedPictures = false;
     /// It computes in bf16, faster than in fp32; none: not known yet.
     std::optional<bool> bf16 = {};
+    /// automaticBucketBytes() inside the machine and over a network; 0: not known. The process that
+    /// starts a run looks them up once and tells all ranks, so that they cut the same buckets.
+    std::size_t bucketBytes = 0;
+    std::size_t networkBucketBytes = 0;
 };
 
 /// What values are stored in.
@@ -106,6 +110,7 @@ struct Plan {
     bool shardsGradients = false;  ///< ZeRO 2 and up: likewise the gradients
     bool shardsParameters = false; ///< ZeRO 3: likewise the parameters
     bool compresses = false;       ///< gradients travel in bf16
+    std::size_t bucketBytes = 0;   ///< a bucket of gradients ends when it is so large
     bool recompute = false;        ///< blocks are computed again before their backward
     DataCounts data;
 

@@ -85,6 +85,7 @@ std::string toJson(const Plan& plan, const Price* price) {
                  {"learning_rate_factor", plan.learningRateFactor},
                  {"parameters", plan.graph.parameterElements()},
                  {"forward_flops_per_sample", plan.graph.forwardFlops()},
+                 {"bucket_size", plan.bucketBytes},
                  {"bucket_bytes", std::move(buckets)},
                  {"ranks", std::move(ranks)}};
     if (price) {

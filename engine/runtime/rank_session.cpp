@@ -132,8 +132,9 @@ private:
         const plan::DataCounts counts = countsOf(
             m_data.training->info(), m_data.validation ? &m_data.validation->info() : nullptr);
         m_backend = makeBackend(m_experiment.precision, m_environment.threads);
-        plan::PlanOutcome outcome =
-            plan::makePlan(m_experiment, counts, machineFacts(m_experiment.precision));
+        plan::MachineFacts machine = machineFacts(m_experiment.precision);
+        machine.bucketBytes = machine.networkBucketBytes = m_environment.bucketBytes;
+        plan::PlanOutcome outcome = plan::makePlan(m_experiment, counts, machine);
         failOn(outcome.problems);
         m_plan = std::move(outcome.plan);
     }

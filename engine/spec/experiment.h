@@ -121,6 +121,9 @@ struct ParallelSpec {
     std::string compression = "none";
     /// How ranks exchange gradients: "auto", "shared_memory" or "gloo".
     std::string transport = "auto";
+    /// Gradients that travel together end when they are so large; 0: by what exchanges were
+    /// measured to take (engine/plan/bucket_size.h).
+    std::int64_t bucketBytes = 0;
 
     std::int64_t ranks() const { return data * tensor * pipeline; }
     bool operator==(const ParallelSpec&) const = default;

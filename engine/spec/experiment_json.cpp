@@ -257,6 +257,7 @@ void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) 
     reader.integer("zero", parallel.zero);
     reader.text("recompute", parallel.recompute);
     reader.text("transport", parallel.transport);
+    reader.integer("bucket_bytes", parallel.bucketBytes);
     reader.text("compression", parallel.compression);
     reader.finish();
 }

@@ -108,7 +108,8 @@ std::string toJson(const Experiment& experiment) {
                          {"zero", experiment.parallel.zero},
                          {"recompute", experiment.parallel.recompute},
                          {"compression", experiment.parallel.compression},
-                         {"transport", experiment.parallel.transport}}},
+                         {"transport", experiment.parallel.transport},
+                         {"bucket_bytes", experiment.parallel.bucketBytes}}},
                        {"devices", experiment.devices}};
     return jsonText(json, 2) + "\n";
 }

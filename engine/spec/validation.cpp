@@ -19,6 +19,8 @@ namespace {
 constexpr std::int64_t kMaxRanks = 1024;
 constexpr std::int64_t kMostMicroBatches = 4096;
 constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
+constexpr std::int64_t kSmallestBucket = std::int64_t{1} << 12;
+constexpr std::int64_t kLargestBucket = std::int64_t{1} << 30;
 
 class Checker {
 public:
@@ -178,6 +180,9 @@ private:
         if (parallel.compression == "bf16" && m_experiment.precision == Precision::Fp64)
             add("parallel.compression", {"Gradients in fp64 are not rounded to bf16 on their way."},
                 {"Set parallel.compression to none, or choose fp32."});
+        if (parallel.bucketBytes != 0)
+            checkRange("parallel.bucket_bytes", parallel.bucketBytes, kSmallestBucket,
+                       kLargestBucket);
         const std::size_t before = m_problems.size();
         checkRange("parallel.data", parallel.data, 1, kMaxRanks);
         checkRange("parallel.tensor", parallel.tensor, 1, kMaxRanks);

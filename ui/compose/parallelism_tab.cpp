@@ -119,6 +119,7 @@ QWidget* ParallelismTab::makeForm() {
     auto* exchange = new FormGroup(m_theme, m_document, tr("Exchange"), label, panel);
     exchange->addField("parallel.compression");
     exchange->addField("parallel.transport");
+    exchange->addField("parallel.bucket_bytes");
     exchange->addWidget(makeParagraph(
         m_theme, TypeStyle::Small, QStringLiteral("text3"),
         tr("After each backward pass the ranks add up their gradients, so that all make the same "
@@ -272,7 +273,8 @@ void ParallelismTab::refreshPlan() {
     m_sent->setFigure(text.figure, text.unit);
     m_sent->setDetail(plan.worldSize == 1 ? tr("one rank needs nobody") : sentText(plan.mesh));
     m_buckets->setFigure(formatCount(static_cast<qint64>(plan.sectionOf(0).buckets.size())));
-    m_buckets->setDetail(plan.mesh.pipeline == 1 ? tr("each sent as soon as it is full")
+    const QString size = formatBytes(static_cast<double>(plan.bucketBytes));
+    m_buckets->setDetail(plan.mesh.pipeline == 1 ? tr("each sent as soon as it has %1").arg(size)
                                                  : tr("sent after the last micro-batch"));
     if (threads > 0)
         m_threads->setFigure(formatCount(threads));
