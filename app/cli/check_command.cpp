@@ -244,6 +244,10 @@ QString planText(const plan::Plan& plan) {
     text += table.text() + u'\n';
     if (const QString rate = rateText(plan); !rate.isEmpty())
         text += u"\nThe " + rate + u".\n";
+    if (plan.awaitsSpeeds)
+        text +=
+            u"\nShares are equal here. When the run starts, the ranks measure how fast they are, "
+            u"and those that are faster get more.\n";
     text += cutText(plan) + memoryText(plan);
     const std::vector<plan::Bucket>& buckets = plan.sectionOf(0).buckets;
     if (buckets.empty() || plan.mesh.data == 1)

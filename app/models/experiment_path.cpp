@@ -233,6 +233,10 @@ constexpr std::array kAccessors = {
                  return assign(e.parallel.data, v);
              }},
     Accessor{"parallel.shares", shares, setShares},
+    Accessor{"parallel.balance", [](const Experiment& e) { return MaybeValue(e.parallel.balance); },
+             [](Experiment& e, const MaybeValue& v) {
+                 return assign(e.parallel.balance, v);
+             }},
     Accessor{"parallel.cuts", [](const Experiment& e) { return joinedOrNone(e.parallel.cuts); },
              setCuts},
     Accessor{"parallel.tensor", [](const Experiment& e) { return MaybeValue(e.parallel.tensor); },

@@ -107,8 +107,9 @@ TensorCut wholeOrCut(const graph::Graph& graph, int parts, int index) {
 
 class SectionMaker {
 public:
-    SectionMaker(Plan& plan, const MachineFacts& machine, const std::vector<std::string>& cuts)
-        : m_plan(plan), m_cuts(cuts) {
+    SectionMaker(Plan& plan, const MachineFacts& machine, const std::vector<std::string>& cuts,
+                 const std::vector<double>& stageSpeeds)
+        : m_plan(plan), m_cuts(cuts), m_stageSpeeds(stageSpeeds) {
         if (plan.type == DType::Bf16)
             m_pictures = Layout::ChannelsLast;
         else if (machine.blockedPictures)
@@ -122,7 +123,7 @@ public:
             TensorCut cut = wholeOrCut(m_plan.graph, mesh.tensor, tensor);
             assignLayouts(cut.graph, m_pictures);
             StageOutcome stages =
-                assignStages(cut.graph, mesh.pipeline * m_plan.stagesOfRank, m_cuts);
+                assignStages(cut.graph, mesh.pipeline * m_plan.stagesOfRank, m_cuts, m_stageSpeeds);
             if (!stages.problems.empty())
                 return stages.problems;
             if (Problems problems = checkShared(cut.graph, stages.stageOf); !problems.empty())
@@ -201,14 +202,15 @@ private:
 
     Plan& m_plan;
     const std::vector<std::string>& m_cuts;
+    const std::vector<double>& m_stageSpeeds;
     Layout m_pictures = Layout::Plain;
 };
 
 } // namespace
 
-Problems makeSections(Plan& plan, const MachineFacts& machine,
-                      const std::vector<std::string>& cuts) {
-    return SectionMaker(plan, machine, cuts).run();
+Problems makeSections(Plan& plan, const MachineFacts& machine, const std::vector<std::string>& cuts,
+                      const std::vector<double>& stageSpeeds) {
+    return SectionMaker(plan, machine, cuts, stageSpeeds).run();
 }
 
 } // namespace trainyard::plan

@@ -42,6 +42,9 @@ struct MachineFacts {
     /// starts a run looks them up once and tells all ranks, so that they cut the same buckets.
     std::size_t bucketBytes = 0;
     std::size_t networkBucketBytes = 0;
+    /// Of the ranks, as they were measured, in any unit; empty: not measured. Used where
+    /// `parallel.balance` asks for it.
+    std::vector<double> speeds = {};
 };
 
 /// What values are stored in.
@@ -102,6 +105,8 @@ struct Plan {
     Mesh mesh;
     int worldSize = 1;             ///< of the mesh
     std::vector<double> shareEnds; ///< see shareEndsOf()
+    /// Shares and cuts are to follow from speeds, which were not measured yet: they are equal.
+    bool awaitsSpeeds = false;
     std::int64_t batch = 0;
     std::int64_t microBatches = 1; ///< whose gradients are added up before an update
     ScheduleKind schedule = ScheduleKind::OneForwardOneBackward;

@@ -96,6 +96,9 @@ struct ParallelSpec {
     /// For unlike devices: of the batch, in proportion, one for each data parallel rank; empty:
     /// all alike.
     std::vector<double> shares;
+    /// "equal", or "measured": shares of the batch and cuts of a pipeline follow from how fast the
+    /// ranks are, which they measure when the run starts.
+    std::string balance = "equal";
     std::int64_t tensor = 1;   ///< share each layer
     std::int64_t pipeline = 1; ///< have the model's layers one after the other
     /// Parts of each rank's rows that go through a pipeline one after the other.

@@ -246,6 +246,7 @@ void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) 
     reader.integer("data", parallel.data);
     if (const Json* shares = reader.take("shares"))
         readNumbers(*shares, "parallel.shares", parallel.shares, problems);
+    reader.text("balance", parallel.balance);
     reader.integer("tensor", parallel.tensor);
     reader.integer("pipeline", parallel.pipeline);
     reader.integer("micro_batches", parallel.microBatches);

@@ -98,6 +98,7 @@ std::string toJson(const Experiment& experiment) {
                        {"parallel",
                         {{"data", experiment.parallel.data},
                          {"shares", experiment.parallel.shares},
+                         {"balance", experiment.parallel.balance},
                          {"tensor", experiment.parallel.tensor},
                          {"pipeline", experiment.parallel.pipeline},
                          {"micro_batches", experiment.parallel.microBatches},

@@ -173,6 +173,7 @@ private:
 
     void checkParallel() {
         const ParallelSpec& parallel = m_experiment.parallel;
+        checkBalance();
         checkOneOf("parallel.schedule", parallel.schedule, {"gpipe", "1f1b", "interleaved"});
         checkOneOf("parallel.recompute", parallel.recompute, {"none", "blocks"});
         checkOneOf("parallel.transport", parallel.transport, {"auto", "shared_memory", "gloo"});
@@ -205,6 +206,21 @@ private:
             checkMicroBatches((batch - 1) / parallel.data + 1);
         checkShares();
         checkDevices();
+    }
+
+    void checkBalance() {
+        const ParallelSpec& parallel = m_experiment.parallel;
+        checkOneOf("parallel.balance", parallel.balance, {"equal", "measured"});
+        if (parallel.balance != "measured")
+            return;
+        if (!parallel.shares.empty())
+            add("parallel.balance",
+                {"Shares of the batch are given; they cannot be measured, too."},
+                {"Take parallel.shares out, or set parallel.balance to equal."});
+        if (!parallel.cuts.empty())
+            add("parallel.balance",
+                {"Cuts of the pipeline are given; they cannot follow from measured speeds, too."},
+                {"Take parallel.cuts out, or set parallel.balance to equal."});
     }
 
     void checkShares() {

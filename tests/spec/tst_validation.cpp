@@ -28,6 +28,7 @@ private slots:
     void namesStayOnOneLine();
     void microBatches();
     void shardedOptimizer();
+    void measuredBalance();
     void batchesSmallerThanTheRanks_data();
     void batchesSmallerThanTheRanks();
     void everyNumberOfTheCatalogueIsBounded();
@@ -112,6 +113,12 @@ void ValidationTest::refuses_data() {
     row("training.optimizer.weight_decay", "-0.1",
         "training.optimizer.weight_decay: -0.1 is not a number at least 0.");
     row("parallel.data", "0", "parallel.data: Expected a whole number from 1 to 1,024, found 0.");
+    row("parallel.balance", "fair",
+        "parallel.balance: Found \"fair\"; known are: equal, measured.");
+    row("parallel.bucket_bytes", "100",
+        "parallel.bucket_bytes: Expected a whole number from 4,096 to 1,073,741,824, found 100.");
+    row("parallel.bucket_bytes", "-1",
+        "parallel.bucket_bytes: Expected a whole number from 4,096 to 1,073,741,824, found -1.");
     row("parallel.transport", "tcp",
         "parallel.transport: Found \"tcp\"; known are: auto, shared_memory, gloo.");
     row("devices", "[\"local/cpu:0\", \"local/gpu:0\"]",
@@ -250,6 +257,26 @@ void ValidationTest::shardedOptimizer() {
         QByteArrayList{"parallel.zero: lamb needs the norm of whole tensors, and a sharded "
                        "optimizer sees parts of them. Set parallel.zero to 0, or choose another "
                        "optimizer."});
+}
+
+void ValidationTest::measuredBalance() {
+    const auto problems = [](const test::Settings& settings) {
+        test::Settings all = {{"parallel.balance", "measured"}};
+        all.insert(all.end(), settings.begin(), settings.end());
+        return sentences(parseExperiment(test::smallExperimentText(), all).problems);
+    };
+    QCOMPARE(problems({}), QByteArrayList());
+    QCOMPARE(problems({{"parallel.data", "1"}}), QByteArrayList()); // of no use, no harm
+    QCOMPARE(problems({{"parallel.shares", "[2, 1]"}}),
+             QByteArrayList{"parallel.balance: Shares of the batch are given; they cannot be "
+                            "measured, too. Take parallel.shares out, or set parallel.balance to "
+                            "equal."});
+    QCOMPARE(problems({{"parallel.data", "1"},
+                       {"parallel.pipeline", "2"},
+                       {"parallel.cuts", R"(["dense"])"}}),
+             QByteArrayList{"parallel.balance: Cuts of the pipeline are given; they cannot follow "
+                            "from measured speeds, too. Take parallel.cuts out, or set "
+                            "parallel.balance to equal."});
 }
 
 void ValidationTest::batchesSmallerThanTheRanks_data() {

@@ -82,6 +82,10 @@ ParallelismTab::ParallelismTab(const Theme& theme, app::ExperimentDocument& docu
     connect(&document, &app::ExperimentDocument::changed, this, &ParallelismTab::refresh);
     connect(&document, &app::ExperimentDocument::pricesChanged, this, &ParallelismTab::refresh);
     connect(&devices, &app::DeviceModel::stateChanged, this, &ParallelismTab::refresh);
+    connect(&devices, &app::DeviceModel::calibrationChanged, this, [this] {
+        if (const plan::Calibration* calibration = m_devices.calibration())
+            m_document.setCalibration(*calibration); // buckets are cut by it
+    });
     refresh();
 }
 
@@ -104,6 +108,7 @@ QWidget* ParallelismTab::makeForm() {
     mesh->addField("parallel.shares");
     mesh->addField("parallel.tensor");
     mesh->addField("parallel.pipeline");
+    mesh->addField("parallel.balance");
     m_verdict = makeParagraph(m_theme, TypeStyle::Small, QStringLiteral("text2"), {}, panel);
     mesh->addWidget(m_verdict);
     column->addWidget(mesh);
