@@ -22,16 +22,15 @@ std::size_t automaticBucketBytes(const Calibration& calibration, std::string_vie
     if (found == calibration.exchanges.end() || found->second.empty())
         return 0;
     const CalibrationTable& table = found->second;
-    const CalibrationPoint& smallest =
-        *std::ranges::min_element(table, {}, &CalibrationPoint::work);
+    const double latency = std::ranges::min_element(table, {}, &CalibrationPoint::seconds)->seconds;
     std::vector<double> speeds;
     for (const CalibrationPoint& point : table)
-        if (point.work >= static_cast<double>(kSmallestBucket) && point.seconds > smallest.seconds)
-            speeds.push_back((point.work - smallest.work) / (point.seconds - smallest.seconds));
-    if (speeds.empty() || !(smallest.seconds > 0))
+        if (point.work >= static_cast<double>(kSmallestBucket) && point.seconds > latency)
+            speeds.push_back(point.work / (point.seconds - latency));
+    if (speeds.empty() || !(latency > 0))
         return 0;
     std::ranges::sort(speeds);
-    const double wanted = kLengths * smallest.seconds * speeds[speeds.size() / 2];
+    const double wanted = kLengths * latency * speeds[speeds.size() / 2];
     std::size_t bytes = kSmallestBucket;
     while (static_cast<double>(bytes) < wanted && bytes < kLargestBucket)
         bytes *= 2;

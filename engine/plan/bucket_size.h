@@ -22,10 +22,11 @@ namespace trainyard::plan {
 inline constexpr std::size_t kUsualBucketBytes = std::size_t{1} << 20;
 
 /// 20 a b of the transport ("gloo", "shared_memory"), rounded up to a power of two, so that the
-/// noise of a measurement rarely changes it, and from 64 KiB to 25 MiB. a: seconds of the smallest
-/// all-reduce that was measured; b: the median speed of the bytes beyond it, of those from 64 KiB
-/// on. 0: the calibration does not say. How many ranks exchange does not matter: each takes a share
-/// of both, see Calibration::exchangeSeconds().
+/// noise of a measurement rarely changes it, and from 64 KiB to 25 MiB. a: seconds of the shortest
+/// all-reduce that was measured, whatever its size: none takes less, and the smallest one may have
+/// been disturbed. b: the median of n / (t - a) over those of 64 KiB and more. 0: the calibration
+/// does not say. How many ranks exchange does not matter: each takes a share of both, see
+/// Calibration::exchangeSeconds().
 std::size_t automaticBucketBytes(const Calibration& calibration, std::string_view transport);
 
 /// Of both transports. What the calibration does not say stays as it is.

@@ -54,6 +54,7 @@ private slots:
     void latencyIsASmallShare_data();
     void latencyIsASmallShare();
     void whatWasNotMeasured();
+    void disturbedMeasurement();
     void planTakesTheOneOfItsTransport();
     void smallerBucketsAreMore();
 };
@@ -86,6 +87,15 @@ void BucketSizeTest::whatWasNotMeasured() {
     setBucketBytes(machine, calibrated("gloo", 50e-6, 1e9));
     QCOMPARE(machine.bucketBytes, std::size_t{7});
     QCOMPARE(machine.networkBucketBytes, kMiB);
+}
+
+/// As it was measured beside other programs: the smallest exchange took longer than larger ones.
+void BucketSizeTest::disturbedMeasurement() {
+    Calibration calibration;
+    calibration.exchanges["shared_memory/all_reduce"] = {
+        {{6}, 64, 42e-6},        {{12}, 4'096, 1.46e-6},    {{16}, 65'536, 1.55e-6},
+        {{19}, 524'288, 101e-6}, {{21}, 2'097'152, 218e-6}, {{23}, 8'388'608, 680e-6}};
+    QCOMPARE(automaticBucketBytes(calibration, "shared_memory"), 512 * kKiB);
 }
 
 void BucketSizeTest::planTakesTheOneOfItsTransport() {
