@@ -9,9 +9,10 @@
 #include <QJsonDocument>
 #include <QTest>
 
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <csignal>
+#include <mutex>
 #include <thread>
 
 using namespace trainyard;
@@ -35,29 +36,42 @@ class Brake {
 public:
     explicit Brake(const TrainBench& bench) : m_bench(bench), m_thread([this] { hold(); }) {}
     ~Brake() {
-        m_over = true;
+        {
+            const std::lock_guard lock(m_mutex);
+            m_over = true;
+        }
+        m_changed.notify_all();
         m_thread.join();
     }
     Brake(const Brake&) = delete;
     Brake& operator=(const Brake&) = delete;
 
 private:
+    /// True: the brake is let go.
+    bool isOverWithin(std::chrono::milliseconds time) {
+        std::unique_lock lock(m_mutex);
+        return m_changed.wait_for(lock, time, [this] { return m_over; });
+    }
+
     void hold() {
         pid_t rank = 0;
-        while (!m_over && rank == 0)
+        while (rank == 0 && !isOverWithin(kRuns))
             for (const qint64 pid : m_bench.processes())
                 if (isRank(pid, "1"))
                     rank = static_cast<pid_t>(pid);
-        while (!m_over && isRank(rank, "1")) { // while it lives
+        while (rank != 0 && isRank(rank, "1")) { // while it lives
             ::kill(rank, SIGSTOP);
-            std::this_thread::sleep_for(kStopped);
+            const bool over = isOverWithin(kStopped);
             ::kill(rank, SIGCONT);
-            std::this_thread::sleep_for(kRuns);
+            if (over || isOverWithin(kRuns))
+                return;
         }
     }
 
     const TrainBench& m_bench;
-    std::atomic<bool> m_over{false};
+    std::mutex m_mutex;
+    std::condition_variable m_changed;
+    bool m_over = false;
     std::thread m_thread; ///< last: it uses the others
 };
 
