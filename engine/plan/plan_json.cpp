@@ -70,6 +70,7 @@ std::string toJson(const Plan& plan, const Price* price) {
                    {"pipeline", plan.mesh.pipeline}}},
                  {"precision", name(plan.type)},
                  {"batch", plan.batch},
+                 {"awaits_speeds", plan.awaitsSpeeds},
                  {"micro_batches", plan.microBatches},
                  {"schedule", name(plan.schedule)},
                  {"stages", plan.stages},

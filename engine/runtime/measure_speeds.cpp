@@ -3,19 +3,16 @@
 #include "engine/runtime/measure_speeds.h"
 
 #include "engine/base/check.h"
-#include "engine/base/number_text.h"
 #include "engine/comm/silent_communicator.h"
 #include "engine/optim/optimizer.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/process_groups.h"
-#include "engine/spec/catalogue.h"
 
 #include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <memory>
 #include <new>
-#include <string>
 
 namespace trainyard::engine {
 
@@ -122,16 +119,6 @@ double secondsOfStep(SectionTrial& section, std::size_t rounds) {
     return *middle;
 }
 
-std::string percentages(const plan::Plan& plan) {
-    std::string text;
-    double before = 0;
-    for (const double end : plan.shareEnds) {
-        text += (text.empty() ? "" : ", ") + rounded(100 * (end - before), 3) + " %";
-        before = end;
-    }
-    return text;
-}
-
 } // namespace
 
 Result<std::vector<double>> measureSpeeds(const SpeedTrial& trial) {
@@ -156,22 +143,6 @@ Result<std::vector<double>> measureSpeeds(const SpeedTrial& trial) {
         !told)
         return told.error();
     return speeds;
-}
-
-Message balanceSentence(const plan::Plan& equal, const plan::Plan& balanced) {
-    const bool cut = balanced.stages != equal.stages;
-    if (!balanced.shareEnds.empty() && cut)
-        return {"Shares of the batch by measured speed, in the order of the data parallel ranks: "
-                "%1. Stages of the pipeline, likewise, begin at: %2.",
-                {percentages(balanced), spec::listed(balanced.stages)}};
-    if (!balanced.shareEnds.empty())
-        return {"Shares of the batch by measured speed, in the order of the data parallel ranks: "
-                "%1.",
-                {percentages(balanced)}};
-    if (cut)
-        return {"Stages of the pipeline by measured speed begin at: %1.",
-                {spec::listed(balanced.stages)}};
-    return {"The ranks are about equally fast as measured: they have equal shares."};
 }
 
 } // namespace trainyard::engine

@@ -33,7 +33,4 @@ struct SpeedTrial {
 /// std::bad_alloc.
 Result<std::vector<double>> measureSpeeds(const SpeedTrial& trial);
 
-/// What the run's log says of shares and cuts that came out of it.
-Message balanceSentence(const plan::Plan& equal, const plan::Plan& balanced);
-
 } // namespace trainyard::engine

@@ -6,6 +6,7 @@
 #include "engine/comm/communicator.h"
 #include "engine/data/dataset.h"
 #include "engine/optim/early_stopping.h"
+#include "engine/plan/balance_sentence.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime/batch_feed.h"
 #include "engine/runtime/executor.h"
@@ -173,7 +174,7 @@ private:
         makeThePlan(std::move(*speeds));
         comparePlans();
         if (isFirst())
-            log(spec::LogLevel::Info, balanceSentence(equal, m_plan));
+            log(spec::LogLevel::Info, plan::balanceSentence(equal, m_plan));
     }
 
     void makeGroups() {

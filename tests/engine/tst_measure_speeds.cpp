@@ -102,7 +102,6 @@ private slots:
     void everyModelAndStrategy_data();
     void everyModelAndStrategy();
     void silentGroups();
-    void sentences();
 };
 
 void TestMeasureSpeeds::slowRanksAreFound_data() {
@@ -165,25 +164,6 @@ void TestMeasureSpeeds::silentGroups() {
     QCOMPARE(value, 7.0);
     QVERIFY(group->receive(&value, sizeof value, 0, 2).ok());
     QCOMPARE(value, 0.0);
-}
-
-void TestMeasureSpeeds::sentences() {
-    plan::Plan equal, balanced;
-    equal.stages = balanced.stages = {"a", "c"};
-    const auto said = [&] {
-        return QByteArray::fromStdString(balanceSentence(equal, balanced).text());
-    };
-    QCOMPARE(said(), QByteArray("The ranks are about equally fast as measured: they have equal "
-                                "shares."));
-    balanced.shareEnds = {0.65625, 1};
-    QCOMPARE(said(), QByteArray("Shares of the batch by measured speed, in the order of the data "
-                                "parallel ranks: 65.6 %, 34.4 %."));
-    balanced.stages = {"a", "b"};
-    QCOMPARE(said(), QByteArray("Shares of the batch by measured speed, in the order of the data "
-                                "parallel ranks: 65.6 %, 34.4 %. Stages of the pipeline, likewise, "
-                                "begin at: a, b."));
-    balanced.shareEnds.clear();
-    QCOMPARE(said(), QByteArray("Stages of the pipeline by measured speed begin at: a, b."));
 }
 
 QTEST_GUILESS_MAIN(TestMeasureSpeeds)

@@ -121,6 +121,9 @@ private slots:
         QVERIFY2(percent(shares[0]) > percent(shares[1]),
                  qPrintable(shares.join(QStringLiteral(", "))));
         QVERIFY(std::abs(percent(shares[0]) + percent(shares[1]) - 100) < 0.2);
+        const Output shown = run({"runs", "show", "1", "--store", bench.store()});
+        QVERIFY2(shown.output.contains("  balance   Shares of the batch by measured speed"),
+                 shown.output.constData());
     }
 
     /// Every row is trained on once, whatever the shares are.

@@ -3,6 +3,8 @@
 //
 // From measured speeds to shares of the batch and cuts of the pipeline, and the plans that follow.
 #include "engine/plan/balance.h"
+
+#include "engine/plan/balance_sentence.h"
 #include "engine/plan/plan.h"
 #include "tests/support/experiments.h"
 
@@ -59,6 +61,7 @@ private slots:
     void plansCutStagesBySpeed_data();
     void plansCutStagesBySpeed();
     void plansWaitForSpeeds();
+    void balanceIsTold();
 };
 
 void BalanceTest::speedsBecomeShares_data() {
@@ -218,6 +221,28 @@ void BalanceTest::plansWaitForSpeeds() {
     QVERIFY(!planOf(chain({{"parallel.data", "1"}}), {}).awaitsSpeeds);
     QVERIFY(!planOf(chain({{"parallel.data", "1"}, {"parallel.tensor", "2"}}), {}).awaitsSpeeds);
     QVERIFY(!planOf(chain({{"parallel.balance", "equal"}}), {}).awaitsSpeeds);
+}
+
+void BalanceTest::balanceIsTold() {
+    Plan equal, balanced;
+    equal.stages = balanced.stages = {"a", "c"};
+    const auto said = [&] {
+        if (!isBalanceSentence(balanceSentence(equal, balanced)))
+            return QByteArray();
+        return QByteArray::fromStdString(balanceSentence(equal, balanced).text());
+    };
+    QCOMPARE(said(), QByteArray("The ranks are about equally fast as measured: they have equal "
+                                "shares."));
+    balanced.shareEnds = {0.65625, 1};
+    QCOMPARE(said(), QByteArray("Shares of the batch by measured speed, in the order of the data "
+                                "parallel ranks: 65.6 %, 34.4 %."));
+    balanced.stages = {"a", "b"};
+    QCOMPARE(said(), QByteArray("Shares of the batch by measured speed, in the order of the data "
+                                "parallel ranks: 65.6 %, 34.4 %. Stages of the pipeline, likewise, "
+                                "begin at: a, b."));
+    balanced.shareEnds.clear();
+    QCOMPARE(said(), QByteArray("Stages of the pipeline by measured speed begin at: a, b."));
+    QVERIFY(!isBalanceSentence({"Something else."}));
 }
 
 QTEST_GUILESS_MAIN(BalanceTest)
