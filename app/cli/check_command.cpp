@@ -9,6 +9,7 @@
 #include "app/run/worker_location.h"
 #include "engine/base/number_text.h"
 #include "engine/base/tensor_type.h"
+#include "engine/plan/bucket_size.h"
 
 namespace trainyard::app {
 
@@ -110,6 +111,7 @@ void CheckCommand::onCalibrated(const Result<plan::Calibration>& calibration) {
         m_noPrice = QString::fromStdString(calibration.error().sentence());
         return tellPlan();
     }
+    planAgain(*calibration);
     const plan::Plan& plan = m_checked.plan;
     const Result<plan::Price> price =
         plan::priceOf(m_experiment, plan, m_checked.inspection.machine, *calibration,
@@ -119,6 +121,15 @@ void CheckCommand::onCalibrated(const Result<plan::Calibration>& calibration) {
     else
         m_noPrice = QString::fromStdString(price.error().sentence());
     tellPlan();
+}
+
+/// As a run will be planned from now on: the sizes of buckets follow from the calibration.
+void CheckCommand::planAgain(const plan::Calibration& calibration) {
+    plan::MachineFacts& machine = m_checked.inspection.machine;
+    plan::setBucketBytes(machine, calibration);
+    plan::PlanOutcome again = plan::makePlan(m_experiment, m_checked.plan.data, machine);
+    if (again.problems.empty())
+        m_checked.plan = std::move(again.plan);
 }
 
 void CheckCommand::tellPlan() {
@@ -255,6 +266,10 @@ QString planText(const plan::Plan& plan, bool overNetwork) {
     text += table.text() + u'\n';
     if (const QString rate = rateText(plan); !rate.isEmpty())
         text += u"\nThe " + rate + u".\n";
+    if (plan.awaitsSpeeds)
+        text +=
+            u"\nShares are equal here. When the run starts, the ranks measure how fast they are, "
+            u"and those that are faster get more.\n";
     text += cutText(plan) + memoryText(plan);
     const std::vector<plan::Bucket>& buckets = plan.sectionOf(0).buckets;
     if (buckets.empty() || plan.mesh.data == 1)
@@ -263,9 +278,9 @@ QString planText(const plan::Plan& plan, bool overNetwork) {
     if (buckets.size() == 1)
         return text + u"\nGradients are summed over the ranks in one piece.\n";
     return text + u"\nGradients are summed over the ranks in " +
-           number(static_cast<std::int64_t>(buckets.size())) +
-           (plan.mesh.pipeline == 1 ? u" pieces, each as soon as it is finished.\n"
-                                    : u" pieces.\n");
+           number(static_cast<std::int64_t>(buckets.size())) + u" pieces of about " +
+           bytes(plan.bucketBytes) +
+           (plan.mesh.pipeline == 1 ? u", each as soon as it is finished.\n" : u".\n");
 }
 
 QString priceText(const plan::Plan& plan, const plan::Price& price) {

@@ -26,6 +26,7 @@ private:
     void priceThePlan();
     void measure();
     void onCalibrated(const Result<plan::Calibration>& calibration);
+    void planAgain(const plan::Calibration& calibration);
     /// With what is known of its price.
     void tellPlan();
 

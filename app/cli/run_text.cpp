@@ -9,6 +9,7 @@
 #include "app/cli/workspace.h"
 #include "app/run/run_quality.h"
 #include "app/store/step_splits.h"
+#include "engine/plan/balance_sentence.h"
 
 #include <algorithm>
 #include <array>
@@ -29,6 +30,7 @@ constexpr std::array kMetrics = {
     spec::metric::kValidationMae,      spec::metric::kValidationR2};
 constexpr int kLongestName = 40;
 constexpr int kLogLines = 10;
+constexpr int kFirstLines = 100; ///< of the log, where a run says how it begins
 constexpr int kClassesShown = 20;
 /// By spec::metric::kStepParts.
 constexpr std::array kPartNames = {"data",          "forward",   "backward",
@@ -42,6 +44,16 @@ QString valueText(std::optional<double> number) {
 QString stepsText(const RunRecord& run) {
     const QString steps = QString::number(run.lastStep);
     return run.stepsTotal > 0 ? steps + u'/' + QString::number(run.stepsTotal) : steps;
+}
+
+/// How the ranks came to share the work, where they measured it; empty: they did not.
+QString balanceText(StoreReader& reader, RunId run) {
+    const Result<std::vector<LogLine>> lines = reader.log(run, 0, kFirstLines);
+    if (lines.ok())
+        for (const LogLine& line : *lines)
+            if (plan::isBalanceSentence(line.text))
+                return visibleText(QString::fromStdString(line.text.text()));
+    return {};
 }
 
 QString logText(StoreReader& reader, RunId run) {
@@ -251,6 +263,8 @@ Result<QString> runText(StoreReader& reader, const RunRecord& run) {
     line(QLatin1StringView("created"), formatDateTime(run.createdUtcUs));
     line(QLatin1StringView("took"), formatDuration(run.seconds, QLocale::c()));
     line(QLatin1StringView("ranks"), QString::number(run.worldSize) + u" on " + run.host);
+    if (const QString balance = balanceText(reader, run.id); !balance.isEmpty())
+        line(QLatin1StringView("balance"), balance);
     line(QLatin1StringView("steps"), stepsText(run));
     if (run.trainSamples > 0)
         line(QLatin1StringView("samples"), QString::number(run.trainSamples) + u" training, " +

@@ -5,6 +5,7 @@
 #include "app/models/experiment_fields.h"
 #include "app/models/experiment_file.h"
 #include "app/models/experiment_path.h"
+#include "engine/plan/bucket_size.h"
 #include "engine/spec/experiment_json.h"
 
 #include <QFileInfo>
@@ -276,6 +277,14 @@ void ExperimentDocument::setMachine(const plan::MachineFacts& machine) {
     analyseNow();
     emit problemsChanged();
     emit pricesChanged();
+}
+
+void ExperimentDocument::setCalibration(const plan::Calibration& calibration) {
+    plan::MachineFacts machine = m_machine;
+    plan::setBucketBytes(machine, calibration);
+    if (machine.bucketBytes != m_machine.bucketBytes ||
+        machine.networkBucketBytes != m_machine.networkBucketBytes)
+        setMachine(machine);
 }
 
 } // namespace trainyard::app

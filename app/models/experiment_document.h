@@ -10,6 +10,7 @@
 #include "app/models/cures.h"
 #include "app/models/experiment_analysis.h"
 #include "app/models/experiment_history.h"
+#include "engine/plan/calibration.h"
 
 #include <QObject>
 #include <QString>
@@ -104,6 +105,8 @@ public:
     /// Looks again, for files that have changed.
     void inspectAgain();
     void setMachine(const plan::MachineFacts& machine);
+    /// Of the same machine, measured since.
+    void setCalibration(const plan::Calibration& calibration);
 
 signals:
     /// Another experiment than before, or none.

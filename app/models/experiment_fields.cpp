@@ -121,6 +121,12 @@ std::vector<EditorField> makeFixedFields() {
                "For unlike devices: how the data parallel ranks share the batch, such as 2, 1. "
                "Gradients stay exact."),
          "equal"},
+        {"parallel.balance",
+         choice("balance", "Balance", {"equal", "measured"},
+                "Measured: when the run starts, each rank trains for a moment by itself, and those "
+                "that are faster get more of the batch, or more of the layers. Gradients stay "
+                "exact."),
+         ""},
         {"parallel.tensor",
          whole("tensor", "Tensor parallel", 1, 1024,
                "Ranks that share each layer: columns and rows of linear layers, heads of "
@@ -187,6 +193,11 @@ std::vector<EditorField> makeFixedFields() {
          choice("transport", "Transport", {"auto", "shared_memory", "gloo"},
                 "Auto: shared memory inside one computer."),
          ""},
+        {"parallel.bucket_bytes",
+         whole("bucket_bytes", "Bucket bytes", 1 << 12, 1 << 30,
+               "Gradients are sent as soon as so many are finished. Small buckets pay the latency "
+               "more often, large ones hide less behind the backward pass."),
+         "automatic"},
     };
 }
 
@@ -413,6 +424,9 @@ QString batchArithmetic(std::int64_t batch, const spec::ParallelSpec& parallel) 
     const auto ranks = static_cast<int>(parallel.data);
     if (ranks < 1 || batch < 1)
         return {};
+    if (ranks > 1 && parallel.balance == "measured")
+        return QCoreApplication::translate("Fields", "%1, shared by measured speed")
+            .arg(number(batch));
     std::vector<double> ends = plan::shareEndsOf(parallel.shares);
     if (ends.size() != static_cast<std::size_t>(ranks))
         ends.clear(); // none, or too few, which is said elsewhere
@@ -432,7 +446,15 @@ QString batchArithmetic(std::int64_t batch, const spec::ParallelSpec& parallel) 
 }
 
 bool hasEffect(std::string_view path, const spec::ParallelSpec& parallel) {
-    if (path == "parallel.shares" || path == "parallel.zero" || path == "parallel.compression")
+    const bool measured = parallel.balance == "measured";
+    if (path == "parallel.balance")
+        return parallel.data > 1 || parallel.pipeline > 1;
+    if (path == "parallel.shares")
+        return parallel.data > 1 && !measured;
+    if (path == "parallel.cuts")
+        return parallel.pipeline > 1 && !measured;
+    if (path == "parallel.zero" || path == "parallel.compression" ||
+        path == "parallel.bucket_bytes")
         return parallel.data > 1;
     if (path == "parallel.compression_rank" || path == "parallel.compression_warmup")
         return parallel.data > 1 && parallel.compression == "powersgd";
@@ -440,7 +462,7 @@ bool hasEffect(std::string_view path, const spec::ParallelSpec& parallel) {
         return parallel.ranks() > 1;
     if (path == "parallel.stages_per_rank")
         return parallel.pipeline > 1 && parallel.schedule == "interleaved";
-    if (path == "parallel.micro_batches" || path == "parallel.schedule" || path == "parallel.cuts")
+    if (path == "parallel.micro_batches" || path == "parallel.schedule")
         return parallel.pipeline > 1;
     return true;
 }

@@ -57,6 +57,7 @@ QString choiceText(const EditorField& field, const std::string& choice);
 QString argumentsText(const spec::LayerSpec& layer);
 
 /// "128 = 64 + 64", "100 = 4 × 7 + 12 × 6": who computes how many rows of a batch.
+/// "128, shared by measured speed" where that is found out when the run starts.
 QString batchArithmetic(std::int64_t batch, const spec::ParallelSpec& parallel);
 
 /// Whether a field of the strategy changes anything on the mesh as it is: stages without a pipeline

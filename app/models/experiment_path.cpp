@@ -239,6 +239,7 @@ constexpr std::array kAccessors = {
              setPrecision},
     ofStrategy<&spec::ParallelSpec::data>("parallel.data"),
     Accessor{"parallel.shares", shares, setShares},
+    ofStrategy<&spec::ParallelSpec::balance>("parallel.balance"),
     Accessor{"parallel.cuts", [](const Experiment& e) { return joinedOrNone(e.parallel.cuts); },
              setCuts},
     ofStrategy<&spec::ParallelSpec::tensor>("parallel.tensor"),
@@ -253,6 +254,15 @@ constexpr std::array kAccessors = {
     ofStrategy<&spec::ParallelSpec::compressionRank>("parallel.compression_rank"),
     ofStrategy<&spec::ParallelSpec::compressionWarmup>("parallel.compression_warmup"),
     ofStrategy<&spec::ParallelSpec::transport>("parallel.transport"),
+    Accessor{"parallel.bucket_bytes",
+             [](const Experiment& e) {
+                 const std::int64_t bytes = e.parallel.bucketBytes;
+                 return bytes != 0 ? MaybeValue(bytes) : std::nullopt;
+             },
+             [](Experiment& e, const MaybeValue& v) {
+                 e.parallel.bucketBytes = v ? e.parallel.bucketBytes : 0;
+                 return !v || assign(e.parallel.bucketBytes, v);
+             }},
 };
 
 const Accessor* findAccessor(std::string_view path) {

@@ -46,6 +46,12 @@ Inspection inspectionFromJson(const QJsonObject& json) {
     found.machine.blockedPictures = machine[QLatin1StringView("blocked_pictures")].toBool();
     if (const QJsonValue bf16 = machine[QLatin1StringView("bf16")]; bf16.isBool())
         found.machine.bf16 = bf16.toBool();
+    const auto size = [&](const char* key) {
+        return static_cast<std::size_t>(
+            std::max<qint64>(0, machine[QLatin1StringView(key)].toInteger()));
+    };
+    found.machine.bucketBytes = size("bucket_bytes");
+    found.machine.networkBucketBytes = size("network_bucket_bytes");
     found.cores = std::max(1, machine[QLatin1StringView("cores")].toInt(1));
     return found;
 }
@@ -132,14 +138,16 @@ void LocalLauncher::inspect(const QByteArray& experiment, QObject* context,
                        });
 }
 
-void LocalLauncher::start(const QString& run, const QByteArray& experiment, int ranks, int threads,
-                          QObject* context, Handler<StartReply> handler) const {
-    const QStringList arguments{QStringLiteral("--run"),     run,
-                                QStringLiteral("--ranks"),   QString::number(ranks),
-                                QStringLiteral("--threads"), QString::number(threads)};
+void LocalLauncher::start(const StartOrder& order, QObject* context,
+                          Handler<StartReply> handler) const {
+    const QStringList arguments{
+        QStringLiteral("--run"),          order.run,
+        QStringLiteral("--ranks"),        QString::number(order.ranks),
+        QStringLiteral("--threads"),      QString::number(order.threads),
+        QStringLiteral("--bucket-bytes"), QString::number(order.bucketBytes)};
     WorkerCommand::run(
-        {m_worker, words(QStringLiteral("start"), arguments), experiment, kStartTimeout}, context,
-        [handler = std::move(handler)](const Result<WorkerReply>& reply) {
+        {m_worker, words(QStringLiteral("start"), arguments), order.experiment, kStartTimeout},
+        context, [handler = std::move(handler)](const Result<WorkerReply>& reply) {
             if (!reply.ok())
                 return handler(reply.error());
             handler(startReplyFromJson(reply->json));

@@ -27,6 +27,14 @@ struct Inspection {
     QJsonObject data; ///< "train" and "validation" with counts per class, mean and deviation
 };
 
+struct StartOrder {
+    QString run;
+    QByteArray experiment; ///< JSON
+    int ranks = 1;
+    int threads = 1;             ///< of each rank
+    std::size_t bucketBytes = 0; ///< of the plan, so that the ranks cut the same buckets
+};
+
 struct StartReply {
     enum class Answer {
         Started,
@@ -55,8 +63,7 @@ public:
     /// Opens the experiment's data and reads all of it.
     void inspect(const QByteArray& experiment, QObject* context, Handler<Inspection> handler) const;
     /// An error only where it is not known whether the run was started; asking again does no harm.
-    void start(const QString& run, const QByteArray& experiment, int ranks, int threads,
-               QObject* context, Handler<StartReply> handler) const;
+    void start(const StartOrder& order, QObject* context, Handler<StartReply> handler) const;
     /// Answers when the run has ended.
     void stop(const QString& run, QObject* context, Handler<QJsonObject> handler) const;
     /// Writes the run's Chrome trace to the file `path`, also of a run that goes on.

@@ -105,8 +105,12 @@ void RunController::record() {
 void RunController::launch() {
     const int ranks = m_checked->plan.worldSize;
     const int threads = threadsPerRank(m_checked->inspection.cores, ranks, m_options.desktopIsHere);
-    m_launcher.start(m_run->uid, QByteArray::fromStdString(spec::toJson(m_experiment)), ranks,
-                     threads, this, [this](const Result<StartReply>& reply) { onLaunched(reply); });
+    m_launcher.start({.run = m_run->uid,
+                      .experiment = QByteArray::fromStdString(spec::toJson(m_experiment)),
+                      .ranks = ranks,
+                      .threads = threads,
+                      .bucketBytes = m_checked->plan.bucketBytes},
+                     this, [this](const Result<StartReply>& reply) { onLaunched(reply); });
 }
 
 void RunController::onLaunched(const Result<StartReply>& reply) {

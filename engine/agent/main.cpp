@@ -3,10 +3,13 @@
 //
 // trainyard-worker: the verbs of the agent, put together with what computes.
 #include "engine/agent/calibrate_command.h"
+#include "engine/agent/host_facts.h"
 #include "engine/agent/limits.h"
 #include "engine/agent/posix_files.h"
 #include "engine/agent/rank_command.h"
 #include "engine/agent/worker_main.h"
+#include "engine/runtime/calibrate.h"
+#include "engine/runtime/calibration_file.h"
 #include "engine/runtime/inspect.h"
 #include "engine/runtime/predict.h"
 
@@ -22,7 +25,10 @@ constexpr std::size_t kMaxInputBytes = 64u << 20;
 /// The experiment comes on stdin, the description goes to stdout.
 int inspectMain(const std::vector<std::string>&) {
     const std::string experiment = readAll(STDIN_FILENO, kMaxInputBytes);
-    return writeAll(STDOUT_FILENO, inspectExperiment(experiment) + "\n") ? 0 : 1;
+    const auto calibration = readCalibration(
+        defaultCalibrationFile(), calibrationKey(engineVersion(), readCpuFacts().usableCores()));
+    const std::string answer = inspectExperiment(experiment, calibration ? &*calibration : nullptr);
+    return writeAll(STDOUT_FILENO, answer + "\n") ? 0 : 1;
 }
 
 /// The request comes on stdin, the answer goes to stdout.

@@ -82,6 +82,7 @@ int rankMain(const RankArguments& arguments) {
                                 .rank = arguments.rank,
                                 .worldSize = arguments.worldSize,
                                 .threads = arguments.threads,
+                                .bucketBytes = arguments.bucketBytes,
                                 .status = mapping ? &page : nullptr,
                                 .record = mapRecord(arguments),
                                 .segmentFd = isOpen(kSegmentFd) ? kSegmentFd : -1,

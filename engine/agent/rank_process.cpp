@@ -33,7 +33,8 @@ std::vector<std::string> argumentsOf(const RankCommand& command, const RunFolder
          {std::pair<const char*, std::string>{"--run-folder", folder.path()},
           {"--rank", std::to_string(command.rank)},
           {"--world-size", std::to_string(command.worldSize)},
-          {"--threads", std::to_string(command.threads)}}) {
+          {"--threads", std::to_string(command.threads)},
+          {"--bucket-bytes", std::to_string(command.bucketBytes)}}) {
         arguments.emplace_back(name);
         arguments.push_back(value);
     }

@@ -56,6 +56,7 @@ struct RankCommand {
     int rank = 0;
     int worldSize = 1;
     int threads = 1;
+    std::size_t bucketBytes = 0; ///< see RankEnvironment
 };
 
 /// How threads of a team wait for each other in ranks, as a line for the environment. Null where

@@ -70,8 +70,8 @@ void detachFromTerminal(const RunFolder& folder) {
     // A file system that is to be unmounted shall not be held by the folder we were called in.
     if (::chdir(folder.path().c_str()) != 0)
         ::_exit(1);
-    Supervisor supervisor(
-        {folder, request.ranks, request.threads, request.rankProgram, request.timing});
+    Supervisor supervisor({folder, request.ranks, request.threads, request.rankProgram,
+                           request.timing, request.bucketBytes});
     Result<void> begun = lock.writeHolder(::getpid(), folder);
     if (begun)
         begun = supervisor.begin();

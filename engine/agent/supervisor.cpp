@@ -93,9 +93,9 @@ Result<void> Supervisor::begin() {
 Result<void> Supervisor::startRanks() {
     spec::RanksStarted event;
     for (int rank = 0; rank < m_config.worldSize; ++rank) {
-        Result<RankProcess> process =
-            startRank({m_config.rankProgram, rank, m_config.worldSize, m_config.threadsPerRank},
-                      m_config.folder, *m_memory);
+        Result<RankProcess> process = startRank({m_config.rankProgram, rank, m_config.worldSize,
+                                                 m_config.threadsPerRank, m_config.bucketBytes},
+                                                m_config.folder, *m_memory);
         if (!process)
             return process.error();
         event.ranks.push_back({rank, process->pid, cpuDeviceOf(rank), m_config.threadsPerRank});

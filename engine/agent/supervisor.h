@@ -38,6 +38,7 @@ struct SupervisorConfig {
     int threadsPerRank = 1;
     std::vector<std::string> rankProgram; ///< see RankCommand
     SupervisorTiming timing;
+    std::size_t bucketBytes = 0; ///< see RankEnvironment
 };
 
 /// One per process: it takes over the process's signals and becomes the parent of all orphans.

@@ -30,6 +30,7 @@ struct StartRequest {
     std::string experiment; ///< JSON
     std::vector<std::string> rankProgram;
     SupervisorTiming timing;
+    std::size_t bucketBytes = 0; ///< see RankEnvironment
 };
 VerbExit startVerb(const std::string& root, const StartRequest& request);
 

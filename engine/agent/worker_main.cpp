@@ -16,13 +16,15 @@ namespace {
 
 constexpr std::size_t kMaxExperimentBytes = 64u << 20;
 constexpr int kMaxRanks = 1024;
+constexpr std::size_t kMaxBucketBytes = std::size_t{1} << 30;
 constexpr double kDefaultGraceSeconds = 10;
 
 constexpr const char* kHelp =
     "trainyard-worker VERB [--root DIR] ...\n"
     "\n"
     "  probe                                    what this node has, as JSON\n"
-    "  start  --run ID --ranks N --threads T    start a run; the experiment comes on stdin\n"
+    "  start  --run ID --ranks N --threads T [--bucket-bytes B]\n"
+    "                                           start a run; the experiment comes on stdin\n"
     "  attach --run ID --from OFFSET [--nonce X] [--once]\n"
     "                                           the run's journal as a stream\n"
     "  stop   --run ID [--grace SECONDS]        end a run\n"
@@ -114,17 +116,24 @@ Result<std::string> rootOf(const Options& options) {
     return AgentRoot::defaultPath();
 }
 
+/// 0 where it is not given.
+Result<std::size_t> bucketBytesOf(const Options& options) {
+    return options.number<std::size_t>("--bucket-bytes", 0, kMaxBucketBytes, 0);
+}
+
 using VerbResult = Result<VerbExit>;
 using Arguments = std::vector<std::string>;
 
 VerbResult start(const Arguments& arguments, const WorkerHooks& hooks) {
-    const auto options = Options::parse(arguments, {"--root", "--run", "--ranks", "--threads"});
+    const auto options =
+        Options::parse(arguments, {"--root", "--run", "--ranks", "--threads", "--bucket-bytes"});
     if (!options)
         return options.error();
     const Result<std::string> root = rootOf(*options);
     const Result<std::string> run = runOf(*options);
     const Result<int> ranks = options->number("--ranks", 1, kMaxRanks);
     const Result<int> threads = options->number("--threads", 1, kMaxRanks);
+    const Result<std::size_t> bucketBytes = bucketBytesOf(*options);
     if (!root)
         return root.error();
     if (!run)
@@ -133,12 +142,15 @@ VerbResult start(const Arguments& arguments, const WorkerHooks& hooks) {
         return ranks.error();
     if (!threads)
         return threads.error();
+    if (!bucketBytes)
+        return bucketBytes.error();
     StartRequest request{*run,
                          *ranks,
                          *threads,
                          readAll(STDIN_FILENO, kMaxExperimentBytes),
                          {"/proc/self/exe", "rank"},
-                         hooks.timing};
+                         hooks.timing,
+                         *bucketBytes};
     if (request.experiment.size() > kMaxExperimentBytes)
         return Error(Message("The experiment on the standard input is larger than 64 MiB."));
     return startVerb(*root, request);
@@ -214,8 +226,8 @@ VerbResult onRoot(const Arguments& arguments, VerbExit (*verb)(const std::string
 }
 
 Result<RankArguments> rankArguments(const Arguments& arguments) {
-    const auto options =
-        Options::parse(arguments, {"--run-folder", "--rank", "--world-size", "--threads"});
+    const auto options = Options::parse(
+        arguments, {"--run-folder", "--rank", "--world-size", "--threads", "--bucket-bytes"});
     if (!options)
         return options.error();
     const Result<int> worldSize = options->number("--world-size", 1, kMaxRanks);
@@ -224,7 +236,10 @@ Result<RankArguments> rankArguments(const Arguments& arguments) {
     for (const Result<int>* number : {&worldSize, &rank, &threads})
         if (!*number)
             return number->error();
-    return RankArguments{options->text("--run-folder"), *rank, *worldSize, *threads};
+    const Result<std::size_t> bucketBytes = bucketBytesOf(*options);
+    if (!bucketBytes)
+        return bucketBytes.error();
+    return RankArguments{options->text("--run-folder"), *rank, *worldSize, *threads, *bucketBytes};
 }
 
 int fail(const Error& error) {

@@ -15,10 +15,6 @@ namespace {
 
 using graph::at;
 
-/// Gradients of a bucket wait for each other, so large buckets overlap less; small ones pay the
-/// latency more often. Shared memory reduces 1 MiB in well under a millisecond.
-constexpr std::size_t kBucketBytes = std::size_t{1} << 20;
-
 std::size_t roundUp(std::size_t value, std::size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
@@ -55,7 +51,7 @@ public:
                     add(id);
             const bool ends = endsBucket(m_plan, m_section, i);
             for (OpenBucket* open : {&m_compressed, &m_whole})
-                if (ends || open->elements * m_elementBytes >= kBucketBytes)
+                if (ends || open->elements * m_elementBytes >= m_plan.bucketBytes)
                     close(*open);
         }
         if (m_plan.compression == Compression::PowerSgd)
@@ -123,8 +119,9 @@ TensorCut wholeOrCut(const graph::Graph& graph, int parts, int index) {
 
 class SectionMaker {
 public:
-    SectionMaker(Plan& plan, const MachineFacts& machine, const std::vector<std::string>& cuts)
-        : m_plan(plan), m_cuts(cuts) {
+    SectionMaker(Plan& plan, const MachineFacts& machine, const std::vector<std::string>& cuts,
+                 const std::vector<double>& stageSpeeds)
+        : m_plan(plan), m_cuts(cuts), m_stageSpeeds(stageSpeeds) {
         if (plan.type == DType::Bf16)
             m_pictures = Layout::ChannelsLast;
         else if (machine.blockedPictures)
@@ -138,7 +135,7 @@ public:
             TensorCut cut = wholeOrCut(m_plan.graph, mesh.tensor, tensor);
             assignLayouts(cut.graph, m_pictures);
             StageOutcome stages =
-                assignStages(cut.graph, mesh.pipeline * m_plan.stagesOfRank, m_cuts);
+                assignStages(cut.graph, mesh.pipeline * m_plan.stagesOfRank, m_cuts, m_stageSpeeds);
             if (!stages.problems.empty())
                 return stages.problems;
             if (Problems problems = checkShared(cut.graph, stages.stageOf); !problems.empty())
@@ -217,14 +214,15 @@ private:
 
     Plan& m_plan;
     const std::vector<std::string>& m_cuts;
+    const std::vector<double>& m_stageSpeeds;
     Layout m_pictures = Layout::Plain;
 };
 
 } // namespace
 
-Problems makeSections(Plan& plan, const MachineFacts& machine,
-                      const std::vector<std::string>& cuts) {
-    return SectionMaker(plan, machine, cuts).run();
+Problems makeSections(Plan& plan, const MachineFacts& machine, const std::vector<std::string>& cuts,
+                      const std::vector<double>& stageSpeeds) {
+    return SectionMaker(plan, machine, cuts, stageSpeeds).run();
 }
 
 } // namespace trainyard::plan

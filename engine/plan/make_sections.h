@@ -9,8 +9,8 @@
 namespace trainyard::plan {
 
 /// Fills `plan.sections` and `plan.stages`; the rest of the plan is there but for `ranks`. `cuts`:
-/// layers that begin stages, see assignStages().
-Problems makeSections(Plan& plan, const MachineFacts& machine,
-                      const std::vector<std::string>& cuts);
+/// layers that begin stages, `stageSpeeds`: of pipeline ranks, see assignStages().
+Problems makeSections(Plan& plan, const MachineFacts& machine, const std::vector<std::string>& cuts,
+                      const std::vector<double>& stageSpeeds);
 
 } // namespace trainyard::plan

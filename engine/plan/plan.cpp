@@ -4,6 +4,8 @@
 
 #include "engine/base/check.h"
 #include "engine/base/number_text.h"
+#include "engine/plan/balance.h"
+#include "engine/plan/bucket_size.h"
 #include "engine/plan/make_sections.h"
 #include "engine/program/program.h"
 #include "engine/program/recompute.h"
@@ -12,6 +14,7 @@
 #include "engine/spec/training.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <map>
 #include <string_view>
@@ -213,6 +216,8 @@ std::uint64_t hashOf(const Plan& plan, const spec::Experiment& experiment) {
     for (const std::int64_t count : {plan.data.classes, plan.data.numbers, plan.data.vocabulary})
         hasher.add(static_cast<std::uint64_t>(count));
     hasher.add(static_cast<std::uint64_t>(plan.steps));
+    for (const double end : plan.shareEnds)
+        hasher.add(std::bit_cast<std::uint64_t>(end));
     for (const Section& section : plan.sections) {
         for (const graph::ValueInfo& value : section.graph.values)
             hasher.add(static_cast<std::uint64_t>(value.layout));
@@ -262,6 +267,23 @@ void checkSchedule(const Plan& plan, Problems& problems) {
             return;
         }
     }
+}
+
+/// What was chosen, else what was measured for the transport, else the usual size.
+std::size_t bucketBytesOf(const spec::ParallelSpec& parallel, const MachineFacts& machine) {
+    if (parallel.bucketBytes > 0)
+        return static_cast<std::size_t>(parallel.bucketBytes);
+    const std::size_t measured =
+        parallel.transport == "gloo" ? machine.networkBucketBytes : machine.bucketBytes;
+    return measured > 0 ? measured : kUsualBucketBytes;
+}
+
+/// As given, or as the speeds say.
+Balance balanceOf(const Plan& plan, const spec::Experiment& experiment,
+                  const MachineFacts& machine) {
+    return experiment.parallel.balance == "measured"
+               ? balanceOf(plan.mesh, experiment.training.batch, machine.speeds)
+               : Balance{experiment.parallel.shares, {}};
 }
 
 void checkInput(const spec::Experiment& experiment, const DataCounts& data, Problems& problems) {
@@ -409,7 +431,10 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
                  .tensor = static_cast<int>(experiment.parallel.tensor),
                  .pipeline = static_cast<int>(experiment.parallel.pipeline)};
     plan.worldSize = plan.mesh.worldSize();
-    plan.shareEnds = shareEndsOf(experiment.parallel.shares);
+    const Balance balance = balanceOf(plan, experiment, machine);
+    plan.shareEnds = shareEndsOf(balance.shares);
+    plan.awaitsSpeeds = experiment.parallel.balance == "measured" && machine.speeds.empty() &&
+                        plan.mesh.data * plan.mesh.pipeline > 1;
     plan.schedule = scheduleOf(experiment.parallel.schedule);
     plan.stagesOfRank = plan.mesh.pipeline > 1 && plan.schedule == ScheduleKind::Interleaved
                             ? static_cast<int>(experiment.parallel.stagesPerRank)
@@ -420,6 +445,7 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
         plan.compressionRank = experiment.parallel.compressionRank;
         plan.compressionWarmup = experiment.parallel.compressionWarmup;
     }
+    plan.bucketBytes = bucketBytesOf(experiment.parallel, machine);
     plan.batch = experiment.training.batch;
     plan.microBatches = experiment.parallel.accumulate * experiment.parallel.microBatches;
     if (plan.mesh.data > 1) {
@@ -437,7 +463,7 @@ PlanOutcome makePlan(const spec::Experiment& experiment, const DataCounts& data,
     plan.emaDecay = experiment.training.emaDecay;
     plan.keepsBest = experiment.training.earlyStopping.has_value();
     plan.learningRateFactor = spec::learningRateFactor(experiment.training);
-    outcome.problems = makeSections(plan, machine, experiment.parallel.cuts);
+    outcome.problems = makeSections(plan, machine, experiment.parallel.cuts, balance.stageSpeeds);
     if (!outcome.problems.empty())
         return outcome;
     checkSchedule(plan, outcome.problems);

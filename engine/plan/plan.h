@@ -39,6 +39,13 @@ struct MachineFacts {
     bool blockedPictures = false;
     /// It computes in bf16, faster than in fp32; none: not known yet.
     std::optional<bool> bf16 = {};
+    /// automaticBucketBytes() inside the machine and over a network; 0: not known. The process that
+    /// starts a run looks them up once and tells all ranks, so that they cut the same buckets.
+    std::size_t bucketBytes = 0;
+    std::size_t networkBucketBytes = 0;
+    /// Of the ranks, as they were measured, in any unit; empty: not measured. Used where
+    /// `parallel.balance` asks for it.
+    std::vector<double> speeds = {};
 };
 
 /// What values are stored in.
@@ -100,6 +107,8 @@ struct Plan {
     Mesh mesh;
     int worldSize = 1;             ///< of the mesh
     std::vector<double> shareEnds; ///< see shareEndsOf()
+    /// Shares and cuts are to follow from speeds, which were not measured yet: they are equal.
+    bool awaitsSpeeds = false;
     std::int64_t batch = 0;
     std::int64_t microBatches = 1; ///< whose gradients are added up before an update
     ScheduleKind schedule = ScheduleKind::OneForwardOneBackward;
@@ -110,6 +119,7 @@ struct Plan {
     Compression compression = Compression::None; ///< None where no gradients travel
     std::int64_t compressionRank = 0;            ///< of PowerSGD, as the next
     std::int64_t compressionWarmup = 0;          ///< updates with whole gradients before it
+    std::size_t bucketBytes = 0;                 ///< a bucket of gradients ends when it is so large
     bool recompute = false; ///< blocks are computed again before their backward
     DataCounts data;
 

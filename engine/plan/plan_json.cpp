@@ -71,6 +71,7 @@ std::string toJson(const Plan& plan, const Price* price) {
                    {"pipeline", plan.mesh.pipeline}}},
                  {"precision", name(plan.type)},
                  {"batch", plan.batch},
+                 {"awaits_speeds", plan.awaitsSpeeds},
                  {"micro_batches", plan.microBatches},
                  {"schedule", name(plan.schedule)},
                  {"stages", plan.stages},
@@ -88,6 +89,7 @@ std::string toJson(const Plan& plan, const Price* price) {
                  {"learning_rate_factor", plan.learningRateFactor},
                  {"parameters", plan.graph.parameterElements()},
                  {"forward_flops_per_sample", plan.graph.forwardFlops()},
+                 {"bucket_size", plan.bucketBytes},
                  {"bucket_bytes", std::move(buckets)},
                  {"ranks", std::move(ranks)}};
     if (price) {

@@ -43,29 +43,32 @@ std::vector<Unit> unitsOf(const Graph& graph) {
     return units;
 }
 
-/// First units of the stages, so that the most expensive stage is as cheap as can be; among those,
-/// late cuts stay early, so that stages are not empty.
-std::vector<std::size_t> cheapestCuts(const std::vector<Unit>& units, int stages) {
+/// First units of the stages, so that the slowest stage is as fast as can be; among those, late
+/// cuts stay early, so that stages are not empty. `speeds`: of the ranks that take them in turn.
+std::vector<std::size_t> cheapestCuts(const std::vector<Unit>& units, int stages,
+                                      const std::vector<double>& speeds) {
     const std::size_t count = units.size();
     std::vector<double> sum(count + 1, 0);
     for (std::size_t i = 0; i < count; ++i)
         sum[i + 1] = sum[i] + units[i].cost + 1; // layers without products cost a little, too
     const auto parts = static_cast<std::size_t>(stages);
     const double never = std::numeric_limits<double>::infinity();
-    // best[p][n]: most expensive of p stages made of the first n units; from[p][n]: where the last
-    // of them begins.
+    // best[p][n]: slowest of p stages made of the first n units; from[p][n]: where the last of them
+    // begins.
     std::vector<std::vector<double>> best(parts + 1, std::vector<double>(count + 1, never));
     std::vector<std::vector<std::size_t>> from(parts + 1, std::vector<std::size_t>(count + 1, 0));
     best[0][0] = 0;
-    for (std::size_t p = 1; p <= parts; ++p)
+    for (std::size_t p = 1; p <= parts; ++p) {
+        const double speed = speeds.empty() ? 1 : speeds[(p - 1) % speeds.size()];
         for (std::size_t n = p; n <= count; ++n)
             for (std::size_t begin = p - 1; begin < n; ++begin) {
-                const double cost = std::max(best[p - 1][begin], sum[n] - sum[begin]);
+                const double cost = std::max(best[p - 1][begin], (sum[n] - sum[begin]) / speed);
                 if (cost < best[p][n]) {
                     best[p][n] = cost;
                     from[p][n] = begin;
                 }
             }
+    }
     std::vector<std::size_t> begins(parts, 0);
     for (std::size_t p = parts, n = count; p > 0; --p)
         n = begins[p - 1] = from[p][n];
@@ -102,7 +105,8 @@ int rankOf(int stage, int ranks) {
 
 } // namespace
 
-StageOutcome assignStages(const Graph& graph, int stages, const std::vector<std::string>& cuts) {
+StageOutcome assignStages(const Graph& graph, int stages, const std::vector<std::string>& cuts,
+                          const std::vector<double>& speeds) {
     const std::vector<Unit> units = unitsOf(graph);
     if (units.size() < static_cast<std::size_t>(stages))
         return problem(
@@ -112,7 +116,7 @@ StageOutcome assignStages(const Graph& graph, int stages, const std::vector<std:
             {"Use at most %1 stages.", {grouped(static_cast<std::int64_t>(units.size()))}});
     std::vector<std::size_t> begins;
     if (cuts.empty())
-        begins = cheapestCuts(units, stages);
+        begins = cheapestCuts(units, stages, speeds);
     else if (StageOutcome found = findCuts(units, cuts, begins); !found.problems.empty())
         return found;
     StageOutcome outcome;

@@ -37,9 +37,11 @@ struct StageOutcome {
 };
 
 /// `cuts`: the layers that begin the second stage and those after it; empty: where the slowest
-/// stage has least to compute.
+/// stage takes least time, which is what it computes over the speed of its rank. `speeds`: of the
+/// pipeline ranks, in any unit; empty: all alike.
 StageOutcome assignStages(const graph::Graph& graph, int stages,
-                          const std::vector<std::string>& cuts);
+                          const std::vector<std::string>& cuts,
+                          const std::vector<double>& speeds = {});
 
 /// All that goes from rank to rank, in a fixed order.
 std::vector<Transfer> transfersOf(const graph::Graph& graph, const std::vector<int>& stageOf,

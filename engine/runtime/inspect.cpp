@@ -4,6 +4,7 @@
 
 #include "engine/base/json.h"
 #include "engine/data/dataset.h"
+#include "engine/plan/bucket_size.h"
 #include "engine/runtime/data_preview.h"
 #include "engine/runtime/machine.h"
 #include "engine/runtime/problems_json.h"
@@ -59,7 +60,8 @@ std::int64_t classesOf(const spec::ModelSpec& model) {
 
 } // namespace
 
-std::string inspectExperiment(std::string_view experimentJson) {
+std::string inspectExperiment(std::string_view experimentJson,
+                              const plan::Calibration* calibration) {
     const spec::ParsedExperiment parsed = spec::parseExperiment(experimentJson);
     const spec::Experiment& experiment = parsed.experiment;
     Problems problems = parsed.problems;
@@ -76,14 +78,18 @@ std::string inspectExperiment(std::string_view experimentJson) {
                     {"preview", lookInto(*outcome.data.training, experiment.data, problems)}};
         }
     }
-    const plan::MachineFacts machine = machineFacts(experiment.precision);
+    plan::MachineFacts machine = machineFacts(experiment.precision);
+    if (calibration)
+        plan::setBucketBytes(machine, *calibration);
     const Json json = {{"format", "trainyard.inspect/1"},
                        {"problems", parsedJson(problemsAsJson(problems))},
                        {"data", std::move(data)},
                        {"machine",
                         {{"cores", std::max(1u, std::thread::hardware_concurrency())},
                          {"blocked_pictures", machine.blockedPictures},
-                         {"bf16", machine.bf16.value_or(false)}}}};
+                         {"bf16", machine.bf16.value_or(false)},
+                         {"bucket_bytes", machine.bucketBytes},
+                         {"network_bucket_bytes", machine.networkBucketBytes}}}};
     return jsonText(json);
 }
 

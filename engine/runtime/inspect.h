@@ -5,6 +5,8 @@
 // their statistics, and everything that is wrong.
 #pragma once
 
+#include "engine/plan/calibration.h"
+
 #include <string>
 #include <string_view>
 
@@ -16,7 +18,9 @@ namespace trainyard::engine {
 ///                      "class_names", "mean", "deviation", "notes"},
 ///           "validation": {...} or null,
 ///           "preview": as previewAsJson() in data_preview.h gives it} or null,
-///  "machine": {"cores", "blocked_pictures", "bf16"}}
-std::string inspectExperiment(std::string_view experimentJson);
+///  "machine": {"cores", "blocked_pictures", "bf16", "bucket_bytes", "network_bucket_bytes"}}
+/// `calibration`: of this machine, for the sizes of buckets; null: not measured, they are 0.
+std::string inspectExperiment(std::string_view experimentJson,
+                              const plan::Calibration* calibration = nullptr);
 
 } // namespace trainyard::engine

@@ -4,7 +4,8 @@
 // What a rank's process and the supervisor that started it agree on: inherited file descriptors,
 // exit codes and the shared status page.
 //
-// A rank is `trainyard-worker rank --run-folder DIR --rank R --world-size N --threads T` with
+// A rank is `trainyard-worker rank --run-folder DIR --rank R --world-size N --threads T
+// --bucket-bytes B` with
 //   fd 3: event pipe to the supervisor, whole frames (spec/frame.h) with sequence 0, written at
 //   once fd 4: status page, a memfd of statusPageBytes(N) bytes, mapped shared by all ranks and the
 //   supervisor fd 5: collective segment, an empty memfd; each rank sets the same size and maps it

@@ -6,11 +6,13 @@
 #include "engine/comm/communicator.h"
 #include "engine/data/dataset.h"
 #include "engine/optim/early_stopping.h"
+#include "engine/plan/balance_sentence.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime/batch_feed.h"
 #include "engine/runtime/executor.h"
 #include "engine/runtime/loss_metrics.h"
 #include "engine/runtime/machine.h"
+#include "engine/runtime/measure_speeds.h"
 #include "engine/runtime/process_groups.h"
 #include "engine/runtime/speed_meter.h"
 #include "engine/runtime/weights_file.h"
@@ -53,6 +55,8 @@ public:
         openTrainingData();
         makeThePlan();
         meetTheOthers();
+        balanceRanks();
+        makeGroups();
         buildExecutor();
         announce();
         train();
@@ -128,12 +132,14 @@ private:
         m_data = std::move(outcome.data);
     }
 
-    void makeThePlan() {
+    /// `speeds`: of the ranks, where they were measured.
+    void makeThePlan(std::vector<double> speeds = {}) {
         const plan::DataCounts counts = countsOf(
             m_data.training->info(), m_data.validation ? &m_data.validation->info() : nullptr);
-        m_backend = makeBackend(m_experiment.precision, m_environment.threads);
-        plan::PlanOutcome outcome =
-            plan::makePlan(m_experiment, counts, machineFacts(m_experiment.precision));
+        plan::MachineFacts machine = machineFacts(m_experiment.precision);
+        machine.bucketBytes = machine.networkBucketBytes = m_environment.bucketBytes;
+        machine.speeds = std::move(speeds);
+        plan::PlanOutcome outcome = plan::makePlan(m_experiment, counts, machine);
         failOn(outcome.problems);
         m_plan = std::move(outcome.plan);
     }
@@ -151,6 +157,27 @@ private:
         }
         m_communicator = std::move(*communicator);
         comparePlans();
+    }
+
+    /// Where the ranks' speeds decide who gets what, they are measured now, with the work of equal
+    /// shares, and the plan is made once more.
+    void balanceRanks() {
+        m_backend = makeBackend(m_experiment.precision, m_environment.threads);
+        if (!m_plan.awaitsSpeeds)
+            return;
+        const plan::Plan equal = std::move(m_plan);
+        auto speeds = measureSpeeds({equal, m_experiment, *m_backend, *m_communicator});
+        if (!speeds)
+            check(speeds.error());
+        // What it keeps for kernels of other sections is not this rank's.
+        m_backend = makeBackend(m_experiment.precision, m_environment.threads);
+        makeThePlan(std::move(*speeds));
+        comparePlans();
+        if (isFirst())
+            log(spec::LogLevel::Info, plan::balanceSentence(equal, m_plan));
+    }
+
+    void makeGroups() {
         auto groups = ProcessGroups::make(m_plan, m_environment.rank, *m_communicator);
         if (!groups) {
             log(spec::LogLevel::Error, {"%1", {groups.error().sentence()}});

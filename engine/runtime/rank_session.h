@@ -19,6 +19,9 @@ struct RankEnvironment {
     int rank = 0;
     int worldSize = 1;
     int threads = 1;
+    /// What MachineFacts says of buckets, found out by who starts the run and the same for all its
+    /// ranks; 0: nothing.
+    std::size_t bucketBytes = 0;
     /// Mapped page; null outside a supervisor.
     StatusPage* status = nullptr;
     /// What this rank does is recorded there; null: nowhere.

@@ -96,6 +96,9 @@ struct ParallelSpec {
     /// For unlike devices: of the batch, in proportion, one for each data parallel rank; empty:
     /// all alike.
     std::vector<double> shares;
+    /// "equal", or "measured": shares of the batch and cuts of a pipeline follow from how fast the
+    /// ranks are, which they measure when the run starts.
+    std::string balance = "equal";
     std::int64_t tensor = 1;   ///< share each layer
     std::int64_t pipeline = 1; ///< have the model's layers one after the other
     /// Parts of each rank's rows that go through a pipeline one after the other.
@@ -128,6 +131,9 @@ struct ParallelSpec {
     std::int64_t compressionWarmup = 100;
     /// How ranks exchange gradients: "auto", "shared_memory" or "gloo".
     std::string transport = "auto";
+    /// Gradients that travel together end when they are so large; 0: by what exchanges were
+    /// measured to take (engine/plan/bucket_size.h).
+    std::int64_t bucketBytes = 0;
 
     std::int64_t ranks() const { return data * tensor * pipeline; }
     bool operator==(const ParallelSpec&) const = default;

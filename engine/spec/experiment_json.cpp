@@ -246,6 +246,7 @@ void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) 
     reader.integer("data", parallel.data);
     if (const Json* shares = reader.take("shares"))
         readNumbers(*shares, "parallel.shares", parallel.shares, problems);
+    reader.text("balance", parallel.balance);
     reader.integer("tensor", parallel.tensor);
     reader.integer("pipeline", parallel.pipeline);
     reader.integer("micro_batches", parallel.microBatches);
@@ -257,6 +258,7 @@ void readParallel(const Json& json, ParallelSpec& parallel, Problems& problems) 
     reader.integer("zero", parallel.zero);
     reader.text("recompute", parallel.recompute);
     reader.text("transport", parallel.transport);
+    reader.integer("bucket_bytes", parallel.bucketBytes);
     reader.text("compression", parallel.compression);
     reader.integer("compression_rank", parallel.compressionRank);
     reader.integer("compression_warmup", parallel.compressionWarmup);

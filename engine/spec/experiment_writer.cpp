@@ -98,6 +98,7 @@ std::string toJson(const Experiment& experiment) {
                        {"parallel",
                         {{"data", experiment.parallel.data},
                          {"shares", experiment.parallel.shares},
+                         {"balance", experiment.parallel.balance},
                          {"tensor", experiment.parallel.tensor},
                          {"pipeline", experiment.parallel.pipeline},
                          {"micro_batches", experiment.parallel.microBatches},
@@ -110,7 +111,8 @@ std::string toJson(const Experiment& experiment) {
                          {"compression", experiment.parallel.compression},
                          {"compression_rank", experiment.parallel.compressionRank},
                          {"compression_warmup", experiment.parallel.compressionWarmup},
-                         {"transport", experiment.parallel.transport}}},
+                         {"transport", experiment.parallel.transport},
+                         {"bucket_bytes", experiment.parallel.bucketBytes}}},
                        {"devices", experiment.devices}};
     return jsonText(json, 2) + "\n";
 }

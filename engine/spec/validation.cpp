@@ -20,6 +20,8 @@ constexpr std::int64_t kMaxRanks = 1024;
 constexpr std::int64_t kMostMicroBatches = 4096;
 constexpr std::int64_t kMostWarmup = 1'000'000'000;
 constexpr std::int64_t kMaxBatch = std::int64_t{1} << 24;
+constexpr std::int64_t kSmallestBucket = std::int64_t{1} << 12;
+constexpr std::int64_t kLargestBucket = std::int64_t{1} << 30;
 
 class Checker {
 public:
@@ -172,10 +174,14 @@ private:
 
     void checkParallel() {
         const ParallelSpec& parallel = m_experiment.parallel;
+        checkBalance();
         checkOneOf("parallel.schedule", parallel.schedule, {"gpipe", "1f1b", "interleaved"});
         checkOneOf("parallel.recompute", parallel.recompute, {"none", "blocks"});
         checkOneOf("parallel.transport", parallel.transport, {"auto", "shared_memory", "gloo"});
         checkCompression();
+        if (parallel.bucketBytes != 0)
+            checkRange("parallel.bucket_bytes", parallel.bucketBytes, kSmallestBucket,
+                       kLargestBucket);
         const std::size_t before = m_problems.size();
         checkRange("parallel.data", parallel.data, 1, kMaxRanks);
         checkRange("parallel.tensor", parallel.tensor, 1, kMaxRanks);
@@ -215,6 +221,21 @@ private:
                 {"PowerSGD needs the sum of whole gradients on every rank; with ZeRO a rank gets "
                  "its share of the sum only."},
                 {"Set parallel.zero to 0, or parallel.compression to bf16."});
+    }
+
+    void checkBalance() {
+        const ParallelSpec& parallel = m_experiment.parallel;
+        checkOneOf("parallel.balance", parallel.balance, {"equal", "measured"});
+        if (parallel.balance != "measured")
+            return;
+        if (!parallel.shares.empty())
+            add("parallel.balance",
+                {"Shares of the batch are given; they cannot be measured, too."},
+                {"Take parallel.shares out, or set parallel.balance to equal."});
+        if (!parallel.cuts.empty())
+            add("parallel.balance",
+                {"Cuts of the pipeline are given; they cannot follow from measured speeds, too."},
+                {"Take parallel.cuts out, or set parallel.balance to equal."});
     }
 
     void checkShares() {

@@ -480,13 +480,19 @@ void ExperimentDocumentTest::unevenBatchIsFine() {
     QCOMPARE(shared(512, 16), QStringLiteral("512 = 16 × 32"));
     QCOMPARE(shared(90, 2, {2, 1}), QStringLiteral("90 = 60 + 30"));
     QCOMPARE(shared(90, 3, {2, 1}), QStringLiteral("90 = 30 + 30 + 30")); // one share too few
+    spec::ParallelSpec measured;
+    measured.balance = "measured";
+    QCOMPARE(batchArithmetic(90, measured), QStringLiteral("90 = 90"));
+    measured.data = 2;
+    QCOMPARE(batchArithmetic(90, measured), QStringLiteral("90, shared by measured speed"));
 }
 
 /// What changes nothing is not asked for.
 void ExperimentDocumentTest::fieldsOfTheMesh() {
     spec::ParallelSpec parallel;
-    for (const char* path : {"parallel.shares", "parallel.zero", "parallel.compression",
-                             "parallel.transport", "parallel.schedule", "parallel.cuts"})
+    for (const char* path :
+         {"parallel.shares", "parallel.zero", "parallel.compression", "parallel.transport",
+          "parallel.schedule", "parallel.cuts", "parallel.balance", "parallel.bucket_bytes"})
         QVERIFY2(!hasEffect(path, parallel), path);
     QVERIFY(hasEffect("parallel.recompute", parallel));
     parallel.tensor = 2;
@@ -499,11 +505,15 @@ void ExperimentDocumentTest::fieldsOfTheMesh() {
         QVERIFY2(hasEffect(path, parallel), path);
         parallel.compression = "none";
     }
+    QVERIFY(hasEffect("parallel.balance", parallel) &&
+            hasEffect("parallel.bucket_bytes", parallel));
     parallel.pipeline = 2;
     QVERIFY(hasEffect("parallel.cuts", parallel));
     QVERIFY(!hasEffect("parallel.stages_per_rank", parallel));
     parallel.schedule = "interleaved";
     QVERIFY(hasEffect("parallel.stages_per_rank", parallel));
+    parallel.balance = "measured"; // instead of these
+    QVERIFY(!hasEffect("parallel.shares", parallel) && !hasEffect("parallel.cuts", parallel));
 }
 
 void ExperimentDocumentTest::stepsNeedTheData() {

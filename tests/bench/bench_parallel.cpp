@@ -3,7 +3,8 @@
 //
 // Two ranks with a thread each against one rank with a thread and against PyTorch's
 // DistributedDataParallel with Gloo: the same model and global batch, in turns. Then strategies
-// that cut the model, and a rank slowed to half its speed with equal and with fitting shares.
+// that cut the model, a rank slowed to half its speed with equal, fitting and measured shares, and
+// sizes of buckets over TCP with the communication that no computation hides.
 // Scaling is speed over twice that of one rank. Ranks are processes, as in a run.
 #include "engine/base/check.h"
 #include "tests/bench/bench.h"
@@ -47,6 +48,8 @@ struct Setup {
     bool overGloo = false;
     /// The second rank shares its core with a process that only computes.
     bool slowed = false;
+    /// Communication that is not hidden is a row of its own.
+    bool exposed = false;
 };
 
 void pinTo(int core) {
@@ -95,10 +98,14 @@ public:
         return std::max(1, static_cast<int>(seconds / m_secondsOfStep));
     }
 
+    /// Of a step of the last run, of the rank that waits most.
+    double secondsExposed() const { return m_exposed; }
+
     double samplesPerSecond(double seconds) {
         const int steps = stepsIn(seconds);
         const double passed = run(steps);
         m_secondsOfStep = passed / steps;
+        m_exposed /= steps;
         return static_cast<double>(steps * m_case.rows) / passed;
     }
 
@@ -107,6 +114,12 @@ private:
         pid_t process = -1;
         int to = -1;
         int from = -1;
+    };
+
+    /// Of the steps that were ordered.
+    struct Answer {
+        double seconds = 0;
+        double exposed = 0;
     };
 
     template <class Body>
@@ -135,16 +148,21 @@ private:
     void work(int rank, int orders, int answers) const {
         if (m_setup.slowed)
             pinTo(rank);
-        CaseTrainer trainer(
-            m_case, {.settings = m_setup.settings, .rank = rank, .overlaps = m_setup.overGloo},
-            world(rank));
+        CaseTrainer trainer(m_case,
+                            {.settings = m_setup.settings,
+                             .rank = rank,
+                             .overlaps = m_setup.overGloo,
+                             .recorded = m_setup.exposed},
+                            world(rank));
         int steps = 0;
         while (::read(orders, &steps, sizeof steps) == sizeof steps) {
             const auto begin = Clock::now();
+            const double before = trainer.secondsExposed();
             for (int i = 0; i < steps; ++i)
                 trainer.step();
-            const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-            if (::write(answers, &seconds, sizeof seconds) != sizeof seconds)
+            const Answer answer{std::chrono::duration<double>(Clock::now() - begin).count(),
+                                trainer.secondsExposed() - before};
+            if (::write(answers, &answer, sizeof answer) != sizeof answer)
                 return;
         }
     }
@@ -165,10 +183,12 @@ private:
         for (const Rank& rank : m_ranks)
             TRAINYARD_CHECK(::write(rank.to, &steps, sizeof steps) == sizeof steps);
         double longest = 0;
+        m_exposed = 0;
         for (const Rank& rank : m_ranks) {
-            double seconds = 0;
-            TRAINYARD_CHECK(::read(rank.from, &seconds, sizeof seconds) == sizeof seconds);
-            longest = std::max(longest, seconds);
+            Answer answer;
+            TRAINYARD_CHECK(::read(rank.from, &answer, sizeof answer) == sizeof answer);
+            longest = std::max(longest, answer.seconds);
+            m_exposed = std::max(m_exposed, answer.exposed);
         }
         return longest;
     }
@@ -180,6 +200,7 @@ private:
     std::vector<Rank> m_ranks;
     std::vector<pid_t> m_others;
     double m_secondsOfStep = 1;
+    double m_exposed = 0; ///< seconds
 };
 
 /// Two ranks of PyTorch.
@@ -213,30 +234,54 @@ std::vector<Setup> setups() {
         settings.emplace_back(path, value);
         return settings;
     };
-    return {{"1 rank", 1},
-            {"2 ranks", 2, two},
-            {"2 ranks over TCP", 2, two, true},
-            {"2 ranks, ZeRO 1", 2, with(two, "parallel.zero", "1")},
-            {"2 ranks, ZeRO 3", 2, with(two, "parallel.zero", "3")},
-            {"tensor 2", 2, {{"parallel.tensor", "2"}}},
-            {"pipeline 2, 4 micro-batches",
-             2,
-             {{"parallel.pipeline", "2"}, {"parallel.micro_batches", "4"}}},
-            {"2 ranks, one slowed", 2, two, false, true},
-            {"2 ranks, one slowed, shares 2 to 1", 2, with(two, "parallel.shares", "[2, 1]"), false,
-             true}};
+    std::vector<Setup> all = {{"1 rank", 1},
+                              {"2 ranks", 2, two},
+                              {"2 ranks over TCP", 2, two, true},
+                              {"2 ranks, ZeRO 1", 2, with(two, "parallel.zero", "1")},
+                              {"2 ranks, ZeRO 3", 2, with(two, "parallel.zero", "3")},
+                              {"tensor 2", 2, {{"parallel.tensor", "2"}}},
+                              {"pipeline 2, 4 micro-batches",
+                               2,
+                               {{"parallel.pipeline", "2"}, {"parallel.micro_batches", "4"}}},
+                              {"2 ranks, one slowed", 2, two, false, true},
+                              {"2 ranks, one slowed, shares 2 to 1", 2,
+                               with(two, "parallel.shares", "[2, 1]"), false, true},
+                              {"2 ranks, one slowed, measured shares", 2,
+                               with(two, "parallel.balance", "measured"), false, true}};
+    for (const auto& [name, bytes] : {std::pair{"64 KiB", "65536"}, std::pair{"1 MiB", "1048576"},
+                                      std::pair{"25 MiB", "26214400"}})
+        all.push_back({.name = std::string("2 ranks over TCP, buckets of ") + name,
+                       .ranks = 2,
+                       .settings = with(two, "parallel.bucket_bytes", bytes),
+                       .overGloo = true,
+                       .exposed = true});
+    return all;
+}
+
+/// Seconds of a step in milliseconds.
+Row exposedRow(const std::string& name, std::vector<double> seconds) {
+    const Median exposed = medianOf(std::move(seconds));
+    return {.name = name + ", exposed communication",
+            .value = exposed.value * 1e3,
+            .unit = "ms/step",
+            .peer = {},
+            .ratio = {},
+            .scaling = {},
+            .spread = exposed.value > 0 ? std::optional(exposed.spread) : std::nullopt};
 }
 
 /// All setups in turns, so that whatever else the machine does hits all of them.
 std::vector<Row> measure(const TrainCase& trained, TorchDdp& peer) {
     const std::vector<Setup> all = setups();
     std::vector<std::vector<double>> speeds(all.size());
+    std::vector<std::vector<double>> exposed(all.size());
     std::vector<double> theirs;
     for (int round = 0; round < rounds(); ++round) {
         int steps = 1;
         for (std::size_t i = 0; i < all.size(); ++i) {
             RankGroup group(trained, all[i]); // one at a time: a waiting rank may spin
             speeds[i].push_back(group.samplesPerSecond(kSeconds));
+            exposed[i].push_back(group.secondsExposed());
             if (i == 1)
                 steps = group.stepsIn(kSeconds);
         }
@@ -245,6 +290,7 @@ std::vector<Row> measure(const TrainCase& trained, TorchDdp& peer) {
     }
     std::vector<Row> rows;
     const double alone = medianOf(speeds[0]).value;
+    std::size_t equalShares = 0; // of the same slowed ranks
     for (std::size_t i = 0; i < all.size(); ++i) {
         const Median speed = medianOf(speeds[i]);
         Row row{.name = trained.name + ", " + all[i].name,
@@ -260,11 +306,15 @@ std::vector<Row> measure(const TrainCase& trained, TorchDdp& peer) {
             row.peer = peer.name();
             row.ratio = speed.value / medianOf(theirs).value;
         }
-        if (all[i].name.find("shares") != std::string::npos) {
+        if (all[i].slowed && equalShares > 0) {
             row.peer = "equal shares";
-            row.ratio = speed.value / medianOf(speeds[i - 1]).value;
+            row.ratio = speed.value / medianOf(speeds[equalShares]).value;
+        } else if (all[i].slowed) {
+            equalShares = i;
         }
         rows.push_back(std::move(row));
+        if (all[i].exposed)
+            rows.push_back(exposedRow(rows.back().name, exposed[i]));
     }
     return rows;
 }

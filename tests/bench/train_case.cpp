@@ -5,6 +5,7 @@
 #include "engine/base/check.h"
 #include "engine/base/random.h"
 #include "engine/runtime/machine.h"
+#include "engine/runtime/measure_speeds.h"
 #include "engine/spec/experiment_json.h"
 
 #include <algorithm>
@@ -77,26 +78,50 @@ CaseTrainer::CaseTrainer(const TrainCase& trained, const Options& options,
     const spec::ParsedExperiment parsed = spec::parseExperiment(text, options.settings);
     TRAINYARD_CHECK_MSG(parsed.problems.empty(),
                         parsed.problems.empty() ? "" : parsed.problems[0].sentence());
-    const plan::DataCounts counts{.trainSamples = trained.rows * 1000,
-                                  .sampleShape = parsed.experiment.model.inputShape,
-                                  .classes = trained.classes,
-                                  .vocabulary = trained.vocabulary};
-    plan::PlanOutcome planned = plan::makePlan(parsed.experiment, counts,
-                                               engine::machineFacts(parsed.experiment.precision));
-    TRAINYARD_CHECK_MSG(planned.problems.empty(),
-                        planned.problems.empty() ? "" : planned.problems[0].sentence());
-    m_plan = std::move(planned.plan);
-    TRAINYARD_CHECK_EQ(m_plan.worldSize, m_world->worldSize());
+    makePlan(parsed.experiment, options.threads);
     m_backend = engine::makeCpuBackend(options.threads);
     m_groups = engine::ProcessGroups::make(m_plan, options.rank, *m_world).value();
     m_optimizer = engine::makeOptimizer(parsed.experiment.training.optimizer).value();
+    if (options.recorded) {
+        m_record = std::make_unique<engine::FlightRecord>();
+        m_recorder.emplace(*m_record, m_plan.sectionOf(options.rank), engine::StepWindow{});
+    }
     m_executor = engine::Executor::make({.plan = m_plan,
                                          .rank = options.rank,
                                          .backend = *m_backend,
                                          .groups = *m_groups,
                                          .optimizer = *m_optimizer,
+                                         .recorder = m_recorder ? &*m_recorder : nullptr,
                                          .overlaps = options.overlaps})
                      .value();
+}
+
+/// Where shares follow from speeds, as in a run: once to measure them, once with them.
+void CaseTrainer::makePlan(const spec::Experiment& experiment, int threads) {
+    const plan::DataCounts counts{.trainSamples = m_case.rows * 1000,
+                                  .sampleShape = experiment.model.inputShape,
+                                  .classes = m_case.classes,
+                                  .vocabulary = m_case.vocabulary};
+    plan::MachineFacts machine = engine::machineFacts(experiment.precision);
+    do {
+        plan::PlanOutcome planned = plan::makePlan(experiment, counts, machine);
+        TRAINYARD_CHECK_MSG(planned.problems.empty(),
+                            planned.problems.empty() ? "" : planned.problems[0].sentence());
+        m_plan = std::move(planned.plan);
+        TRAINYARD_CHECK_EQ(m_plan.worldSize, m_world->worldSize());
+        if (m_plan.awaitsSpeeds) {
+            const auto backend = engine::makeCpuBackend(threads);
+            machine.speeds =
+                engine::measureSpeeds({m_plan, experiment, *backend, *m_world}).value();
+        }
+    } while (m_plan.awaitsSpeeds);
+}
+
+double CaseTrainer::secondsExposed() const {
+    if (!m_record)
+        return 0;
+    const auto exposed = static_cast<std::size_t>(engine::StepPart::Exposed);
+    return static_cast<double>(m_record->times.partNs[exposed].load()) * 1e-9;
 }
 
 double CaseTrainer::samplesPerSecond(double seconds) {

@@ -9,9 +9,13 @@
 #include "engine/optim/optimizer.h"
 #include "engine/plan/plan.h"
 #include "engine/runtime/executor.h"
+#include "engine/runtime/flight_record.h"
+#include "engine/runtime/flight_recorder.h"
+#include "engine/spec/experiment.h"
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -43,6 +47,8 @@ public:
         CaseSettings settings = {};
         int rank = 0;
         bool overlaps = false;
+        /// Where its steps go is written down.
+        bool recorded = false;
     };
     /// `world`: as many ranks as the settings ask for.
     CaseTrainer(const TrainCase& trained, const Options& options,
@@ -52,8 +58,12 @@ public:
     double samplesPerSecond(double seconds);
     /// All ranks do as many.
     void step();
+    /// Of all steps so far: seconds that this rank communicated and did not compute; 0 where it is
+    /// not recorded.
+    double secondsExposed() const;
 
 private:
+    void makePlan(const spec::Experiment& experiment, int threads);
     void load(const engine::BatchMemory& memory, std::int64_t rows) const;
 
     const TrainCase& m_case;
@@ -62,6 +72,8 @@ private:
     std::unique_ptr<engine::Communicator> m_world;
     std::unique_ptr<engine::ProcessGroups> m_groups;
     std::unique_ptr<engine::Optimizer> m_optimizer;
+    std::unique_ptr<engine::FlightRecord> m_record; ///< may be null
+    std::optional<engine::FlightRecorder> m_recorder;
     std::unique_ptr<engine::Executor> m_executor;
     std::int64_t m_step = 0;
 };

@@ -72,6 +72,9 @@ private slots:
     void shardsTakeLessMemory();
     void unevenShares_data();
     void unevenShares();
+    void measuredShares_data();
+    void measuredShares();
+    void bucketsDoNotChangeBits();
     void recomputedIsBitEqual_data();
     void recomputedIsBitEqual();
     void optimizersDataParallel_data();
@@ -317,6 +320,61 @@ void TestEquivalenceFp64::unevenShares() {
         const double parameters =
             distance(numbers<double>(rank.parameters), numbers<double>(one.parameters));
         QVERIFY2(parameters < tolerance, qPrintable(QString::number(parameters)));
+    }
+}
+
+void TestEquivalenceFp64::measuredShares_data() {
+    QTest::addColumn<QString>("name");
+    QTest::addColumn<int>("pipeline");
+    for (const spec::Experiment& experiment : harnessExperiments())
+        QTest::newRow(experiment.name.c_str()) << QString::fromStdString(experiment.name) << 1;
+    for (const char* name : {"mlp", "cnn", "gpt"}) // batch norms look at one micro-batch at a time
+        QTest::addRow("%s in two stages", name) << QString::fromLatin1(name) << 2;
+}
+
+/// Likewise where shares, and cuts of a pipeline, follow from speeds.
+void TestEquivalenceFp64::measuredShares() {
+    QFETCH(QString, name);
+    QFETCH(int, pipeline);
+    spec::Experiment experiment = model(name);
+    HarnessOptions options = optionsFor(2, 200);
+    const RankOutcome one = trainOnThreads(experiment, options).front();
+    experiment.parallel.data = 2;
+    experiment.parallel.pipeline = pipeline;
+    experiment.parallel.microBatches = pipeline;
+    experiment.parallel.balance = "measured";
+    options.speeds = {5, 2}; // of 8 rows: 6, 2
+    if (pipeline == 2)
+        options.speeds = {5, 2, 1, 1};
+    const double tolerance = name == "regression" ? 1e-9 : 1e-12;
+    for (const RankOutcome& rank : trainOnThreads(experiment, options)) {
+        QVERIFY2(rank.error.empty(), rank.error.c_str());
+        const double loss = largestRelative(rank.losses, one.losses, 200);
+        QVERIFY2(loss < tolerance, qPrintable(QString::number(loss)));
+        const double parameters =
+            distance(numbers<double>(rank.parameters), numbers<double>(one.parameters));
+        QVERIFY2(parameters < tolerance, qPrintable(QString::number(parameters)));
+        QCOMPARE(rank.realMemory.total(), rank.plannedMemory.total());
+    }
+}
+
+/// Sums are added in the order of the ranks, element by element.
+void TestEquivalenceFp64::bucketsDoNotChangeBits() {
+    for (const std::int64_t zero : {0, 1, 3}) {
+        spec::Experiment experiment = model(QStringLiteral("gpt"));
+        experiment.precision = spec::Precision::Fp32;
+        experiment.parallel.data = 2;
+        experiment.parallel.zero = zero;
+        const HarnessOptions options = optionsFor(2, 20);
+        const RankOutcome usual = trainOnThreads(experiment, options).front();
+        for (const std::int64_t bytes : {4'096, 8'192, 65'536}) {
+            experiment.parallel.bucketBytes = bytes;
+            for (const RankOutcome& rank : trainOnThreads(experiment, options)) {
+                QVERIFY2(rank.error.empty(), rank.error.c_str());
+                QVERIFY(rank.parameters == usual.parameters);
+                QVERIFY(rank.losses == usual.losses);
+            }
+        }
     }
 }
 

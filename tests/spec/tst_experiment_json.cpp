@@ -141,7 +141,8 @@ void ExperimentJsonTest::everyFieldComesBack() {
                            .compression = "powersgd",
                            .compressionRank = 3,
                            .compressionWarmup = 40,
-                           .transport = "gloo"};
+                           .transport = "gloo",
+                           .bucketBytes = 65'536};
     for (int i = 0; i < 12; ++i)
         experiment.devices.push_back("local/cpu:" + std::to_string(i));
     experiment.model.layers[1].from = {"conv1"};
@@ -161,6 +162,10 @@ void ExperimentJsonTest::everyFieldComesBack() {
     QVERIFY(parsed.experiment.parallel == experiment.parallel);
     QCOMPARE(parsed.experiment.devices, experiment.devices);
     QCOMPARE(parsed.experiment.model.layers[1].from, experiment.model.layers[1].from);
+
+    const Experiment measured = test::smallExperiment({{"parallel.balance", "measured"}});
+    QCOMPARE(measured.parallel.balance, std::string("measured")); // never with given shares
+    QCOMPARE(parseExperiment(toJson(measured)).experiment.parallel.balance, "measured");
 }
 
 /// What is not said of early stopping has its default; null takes it back.

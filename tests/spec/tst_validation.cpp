@@ -29,6 +29,7 @@ private slots:
     void microBatches();
     void shardedOptimizer();
     void compression();
+    void measuredBalance();
     void batchesSmallerThanTheRanks_data();
     void batchesSmallerThanTheRanks();
     void everyNumberOfTheCatalogueIsBounded();
@@ -119,6 +120,12 @@ void ValidationTest::refuses_data() {
         "parallel.compression_rank: Expected a whole number from 1 to 1,024, found 0.");
     row("parallel.compression_warmup", "-1",
         "parallel.compression_warmup: Expected a whole number from 0 to 1,000,000,000, found -1.");
+    row("parallel.balance", "fair",
+        "parallel.balance: Found \"fair\"; known are: equal, measured.");
+    row("parallel.bucket_bytes", "100",
+        "parallel.bucket_bytes: Expected a whole number from 4,096 to 1,073,741,824, found 100.");
+    row("parallel.bucket_bytes", "-1",
+        "parallel.bucket_bytes: Expected a whole number from 4,096 to 1,073,741,824, found -1.");
     row("parallel.transport", "tcp",
         "parallel.transport: Found \"tcp\"; known are: auto, shared_memory, gloo.");
     row("devices", "[\"local/cpu:0\", \"local/gpu:0\"]",
@@ -279,6 +286,26 @@ void ValidationTest::compression() {
     Settings alone = sharded; // neither has an effect
     alone.push_back({"parallel.data", "1"});
     QCOMPARE(said(alone), QByteArrayList());
+}
+
+void ValidationTest::measuredBalance() {
+    const auto problems = [](const test::Settings& settings) {
+        test::Settings all = {{"parallel.balance", "measured"}};
+        all.insert(all.end(), settings.begin(), settings.end());
+        return sentences(parseExperiment(test::smallExperimentText(), all).problems);
+    };
+    QCOMPARE(problems({}), QByteArrayList());
+    QCOMPARE(problems({{"parallel.data", "1"}}), QByteArrayList()); // of no use, no harm
+    QCOMPARE(problems({{"parallel.shares", "[2, 1]"}}),
+             QByteArrayList{"parallel.balance: Shares of the batch are given; they cannot be "
+                            "measured, too. Take parallel.shares out, or set parallel.balance to "
+                            "equal."});
+    QCOMPARE(problems({{"parallel.data", "1"},
+                       {"parallel.pipeline", "2"},
+                       {"parallel.cuts", R"(["dense"])"}}),
+             QByteArrayList{"parallel.balance: Cuts of the pipeline are given; they cannot follow "
+                            "from measured speeds, too. Take parallel.cuts out, or set "
+                            "parallel.balance to equal."});
 }
 
 void ValidationTest::batchesSmallerThanTheRanks_data() {

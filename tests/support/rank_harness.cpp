@@ -138,8 +138,9 @@ private:
                                       .classes = graph.classes(),
                                       .numbers = numbers ? elementCount(graph.targetShape()) : 0,
                                       .vocabulary = graph.vocabulary};
-        plan::PlanOutcome planned =
-            plan::makePlan(m_experiment, counts, machineFacts(m_experiment.precision));
+        plan::MachineFacts machine = machineFacts(m_experiment.precision);
+        machine.speeds = m_options.speeds;
+        plan::PlanOutcome planned = plan::makePlan(m_experiment, counts, machine);
         TRAINYARD_CHECK_MSG(planned.problems.empty(), planned.problems.empty()
                                                           ? std::string()
                                                           : planned.problems[0].sentence());

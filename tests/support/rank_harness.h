@@ -28,6 +28,8 @@ struct HarnessOptions {
     /// Puts something in front of a rank's communicator of all ranks.
     std::function<std::unique_ptr<engine::Communicator>(std::unique_ptr<engine::Communicator>)>
         wrap = {};
+    /// Of the ranks, as if they had been measured.
+    std::vector<double> speeds = {};
     /// Called on rank 0 after each step with the executor, for looking inside.
     std::function<void(std::int64_t step, engine::Executor& executor)> afterStep = {};
     /// Called on every rank after the last step, for collectives.

@@ -83,6 +83,10 @@ ParallelismTab::ParallelismTab(const Theme& theme, app::ExperimentDocument& docu
     connect(&document, &app::ExperimentDocument::changed, this, &ParallelismTab::refresh);
     connect(&document, &app::ExperimentDocument::pricesChanged, this, &ParallelismTab::refresh);
     connect(&devices, &app::DeviceModel::stateChanged, this, &ParallelismTab::refresh);
+    connect(&devices, &app::DeviceModel::calibrationChanged, this, [this] {
+        if (const plan::Calibration* calibration = m_devices.calibration())
+            m_document.setCalibration(*calibration); // buckets are cut by it
+    });
     refresh();
 }
 
@@ -105,6 +109,7 @@ QWidget* ParallelismTab::makeForm() {
     mesh->addField("parallel.shares");
     mesh->addField("parallel.tensor");
     mesh->addField("parallel.pipeline");
+    mesh->addField("parallel.balance");
     m_verdict = makeParagraph(m_theme, TypeStyle::Small, QStringLiteral("text2"), {}, panel);
     mesh->addWidget(m_verdict);
     column->addWidget(mesh);
@@ -125,6 +130,7 @@ QWidget* ParallelismTab::makeForm() {
         makeParagraph(m_theme, TypeStyle::Small, QStringLiteral("warning"), {}, panel);
     exchange->addWidget(m_compressionCosts);
     exchange->addField("parallel.transport");
+    exchange->addField("parallel.bucket_bytes");
     exchange->addWidget(makeParagraph(
         m_theme, TypeStyle::Small, QStringLiteral("text3"),
         tr("After each backward pass the ranks add up their gradients, so that all make the same "
@@ -279,7 +285,8 @@ void ParallelismTab::refreshPlan() {
     m_sent->setFigure(text.figure, text.unit);
     m_sent->setDetail(plan.worldSize == 1 ? tr("one rank needs nobody") : sentText(plan.mesh));
     m_buckets->setFigure(formatCount(static_cast<qint64>(plan.sectionOf(0).buckets.size())));
-    m_buckets->setDetail(plan.mesh.pipeline == 1 ? tr("each sent as soon as it is full")
+    const QString size = formatBytes(static_cast<double>(plan.bucketBytes));
+    m_buckets->setDetail(plan.mesh.pipeline == 1 ? tr("each sent as soon as it has %1").arg(size)
                                                  : tr("sent after the last micro-batch"));
     if (threads > 0)
         m_threads->setFigure(formatCount(threads));
