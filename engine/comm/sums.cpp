@@ -10,6 +10,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace trainyard::engine {
@@ -146,6 +147,39 @@ void sumInPlaceAs(std::span<void* const> buffers, std::size_t count) {
     throwBrokenInvariant(__FILE__, __LINE__, "a type that can be summed", std::string(name(type)));
 }
 
+/// `function(element)` with an element of the type.
+template <class Function>
+auto forElement(DType type, Function function) {
+    if (type == DType::Fp32)
+        return function(float());
+    if (type == DType::Fp64)
+        return function(double());
+    if (type == DType::Bf16)
+        return function(Bf16());
+    refuse(type);
+}
+
+template <class Element>
+void beginSumAs(void* sum, const void* addend, std::size_t count) {
+    using Sum = typename Adding<Element>::Sum;
+    if constexpr (std::is_same_v<Sum, Element>) {
+        std::memcpy(sum, addend, count * sizeof(Element));
+    } else {
+        widen(static_cast<const Element*>(addend), static_cast<Sum*>(sum),
+              static_cast<std::int64_t>(count));
+    }
+}
+
+template <class Element>
+void continueSumAs(void* sum, std::span<const void* const> addends, std::size_t count) {
+    using Sum = typename Adding<Element>::Sum;
+    constexpr std::size_t kBlock = kBlockBytes / sizeof(Sum);
+    for (std::size_t begin = 0; begin < count; begin += kBlock)
+        for (const void* addend : addends)
+            addInto(static_cast<Sum*>(sum) + begin, static_cast<const Element*>(addend) + begin,
+                    std::min(kBlock, count - begin));
+}
+
 } // namespace
 
 void sumInPlace(std::span<void* const> buffers, std::size_t count, DType type) {
@@ -185,6 +219,29 @@ void sumOver(void* out, std::span<const void* const> addends, std::size_t count,
         sumOverAs(static_cast<Bf16*>(out), addends, count);
     else
         refuse(type);
+}
+
+DType runningTypeOf(DType type) {
+    return forElement(type, [](auto element) {
+        using Sum = typename Adding<decltype(element)>::Sum;
+        return std::is_same_v<Sum, double> ? DType::Fp64 : DType::Fp32;
+    });
+}
+
+void beginSum(void* sum, const void* addend, std::size_t count, DType type) {
+    forElement(type, [&](auto element) { beginSumAs<decltype(element)>(sum, addend, count); });
+}
+
+void continueSum(void* sum, std::span<const void* const> addends, std::size_t count, DType type) {
+    forElement(type, [&](auto element) { continueSumAs<decltype(element)>(sum, addends, count); });
+}
+
+void finishSum(void* out, const void* sum, std::size_t count, DType type) {
+    forElement(type, [&](auto element) {
+        using Element = decltype(element);
+        Adding<Element>::keep(static_cast<Element*>(out),
+                              static_cast<const typename Adding<Element>::Sum*>(sum), count);
+    });
 }
 
 } // namespace trainyard::engine

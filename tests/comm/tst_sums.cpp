@@ -10,6 +10,7 @@
 #include <QtTest>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -35,6 +36,26 @@ bool sameBits(const std::vector<Real>& data, const std::vector<Real>& expected) 
            std::memcmp(data.data(), expected.data(), expected.size() * sizeof(Real)) == 0;
 }
 
+/// A sum that is begun, continued at three places and finished has the same bits.
+template <class Element>
+bool goesOnElsewhere(const std::vector<std::vector<Element>>& data, std::size_t count, DType type,
+                     const std::vector<Element>& expected) {
+    std::vector<std::byte> sum(count * bytesOf(runningTypeOf(type)));
+    std::vector<const void*> addends;
+    for (const std::vector<Element>& buffer : data)
+        addends.push_back(buffer.data());
+    const std::span<const void* const> all(addends);
+    const std::size_t half = addends.size() / 2;
+    beginSum(sum.data(), addends[0], count, type);
+    continueSum(sum.data(), all.subspan(1, half - 1), count, type);
+    continueSum(sum.data(), all.subspan(half), count, type);
+    continueSum(sum.data(), {}, count, type);
+    std::vector<Element> out(count + 1, data[0][count]);
+    finishSum(out.data(), sum.data(), count, type);
+    return sameBits(out, expected) &&
+           std::memcmp(&out[count], &data[0][count], sizeof(Element)) == 0;
+}
+
 template <class Real>
 void checkSums(std::size_t buffers, std::size_t count) {
     std::vector<std::vector<Real>> data(buffers, std::vector<Real>(count + 1));
@@ -47,6 +68,8 @@ void checkSums(std::size_t buffers, std::size_t count) {
         for (std::size_t buffer = 1; buffer < buffers; ++buffer)
             expected[i] = expected[i] + data[buffer][i];
     }
+
+    QVERIFY(goesOnElsewhere(data, count, kType<Real>, expected));
 
     std::vector<Real> out(count + 1, Real{-7});
     std::vector<const void*> addends;
@@ -88,6 +111,8 @@ void checkHalves(std::size_t buffers, std::size_t count) {
             sum = sum + widened(data[buffer][i]);
         expected[i] = narrowed(sum);
     }
+
+    QVERIFY(goesOnElsewhere(data, count, DType::Bf16, expected));
 
     std::vector<Bf16> out(count + 1, Bf16{77});
     std::vector<const void*> addends;
@@ -136,6 +161,14 @@ private slots:
         sumTo(&sum, addends, 1, DType::Bf16);
         QCOMPARE(widened(sum), 1.0078125F);
         QCOMPARE(widened(narrowed(widened(one) + widened(little))), 1.0F);
+    }
+    void minusZeroStays() {
+        const float zero = -0.0F;
+        float sum = 1;
+        const std::array<const void*, 1> addends = {&zero};
+        beginSum(&sum, &zero, 1, DType::Fp32);
+        continueSum(&sum, addends, 1, DType::Fp32);
+        QVERIFY(std::signbit(sum));
     }
     void refusesWholeNumbers() {
         std::int32_t value = 1;
