@@ -20,7 +20,12 @@
 
 namespace trainyard::test {
 
-enum class Transport { SharedMemory, Gloo };
+/// The last two: ranks on two hosts, the first half on the first one; and on three, of which the
+/// first has one rank. Hosts are pretended: their ranks have nothing in common but the loopback.
+enum class Transport { SharedMemory, Gloo, TwoHosts, ThreeHosts };
+
+/// The host of each rank.
+std::vector<int> hostsOf(Transport transport, int worldSize);
 
 /// What the ranks of one group share. Made before they are started.
 class MeetingPlace {
@@ -45,7 +50,8 @@ public:
 private:
     const Transport m_transport;
     const int m_worldSize;
-    int m_segment = -1;
+    std::vector<int> m_hosts;
+    std::vector<int> m_segments; ///< of each host
     void* m_page = nullptr;
     std::size_t m_pageBytes = 0;
     engine::StatusPage m_status;
