@@ -246,15 +246,21 @@ void GlooRendezvous::waitIsOver() const {
     fs::remove(waitPath(m_options.rank), ignored);
 }
 
-/// Follows who waits for whom; at most once around, or two that wait for each other would be
-/// followed for ever.
+/// Follows who waits for whom, to one that has told why it waits no more; at most once around, or
+/// two that wait for each other would be followed for ever.
 Fault GlooRendezvous::behind(const Fault& missing) const {
     Fault culprit = missing;
     for (int step = 0; step < m_options.worldSize; ++step) {
         int rank = 0;
         while (rank < m_options.worldSize && m_options.nameOf(rank) != culprit.culprit)
             ++rank;
-        std::istringstream text(rank < m_options.worldSize ? readText(waitPath(rank)) : "");
+        if (rank == m_options.worldSize)
+            break;
+        if (const std::optional<std::string> note = noteOf(rank); note && rank != m_options.rank)
+            return Fault::told(culprit.culprit, card(rank).process.pid, *note);
+        if (processState(rank) == ProcessState::Stopped)
+            culprit.kind = FaultKind::Stopped;
+        std::istringstream text(readText(waitPath(rank)));
         std::uint32_t kind = 0;
         Fault next;
         if (!(text >> kind >> next.culprit >> next.pid))

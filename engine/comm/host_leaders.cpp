@@ -60,9 +60,11 @@ void HostLeaders::postHeads(std::uint64_t sequence) {
     });
 }
 
-void HostLeaders::sendHeads(const CollectiveCall& call, std::span<const std::byte> small) {
+void HostLeaders::sendHeads(const CollectiveCall& call, std::span<const std::byte> small,
+                            bool inBlocks) {
     Head& mine = m_sent[parity()];
     mine.call = call;
+    mine.inBlocks = inBlocks;
     if (!small.empty())
         std::memcpy(mine.small.data(), small.data(), small.size());
     forEachOther([&](int host, int leader) {
@@ -73,12 +75,14 @@ void HostLeaders::sendHeads(const CollectiveCall& call, std::span<const std::byt
     });
 }
 
-Result<void> HostLeaders::meet(const CollectiveCall& call, std::span<const std::byte> small) {
+Result<void> HostLeaders::meet(const CollectiveCall& call, std::span<const std::byte> small,
+                               bool inBlocks) {
     if (m_gone) {
         m_link.expect(m_goneLeader);
         std::rethrow_exception(m_gone);
     }
-    sendHeads(call, small);
+    sendHeads(call, small, inBlocks);
+    m_isInBlocks = inBlocks;
     const CommunicatorOptions& options = m_link.options();
     for (int host = 0; host < m_layout.hosts(); ++host) {
         if (host == m_layout.host())
@@ -91,6 +95,7 @@ Result<void> HostLeaders::meet(const CollectiveCall& call, std::span<const std::
             return m_link.peerHasLeft(leader, call.text());
         if (!(other == call))
             return callsDiffer(options.nameOf(options.rank), call, options.nameOf(leader), other);
+        m_isInBlocks = m_isInBlocks || received(host).inBlocks;
     }
     // The next collective's heads may come from now on: a receive that is already posted saves its
     // sender a round trip.
@@ -107,7 +112,7 @@ void HostLeaders::finish() {
 }
 
 void HostLeaders::sayGoodbye() {
-    sendHeads({CollectiveKind::Leave, 0}, {});
+    sendHeads({CollectiveKind::Leave, 0}, {}, false);
     forEachOther([&](int host, int leader) {
         const auto at = static_cast<std::size_t>(host);
         waitFor(*m_headReceives[parity()][at], Direction::Receive, leader);

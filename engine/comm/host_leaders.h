@@ -31,8 +31,13 @@ public:
     /// `awaits`: told of the rank that this one begins to wait for, -1 when it waits no more.
     HostLeaders(GlooLink& link, const HostLayout& layout, std::function<void(int)> awaits);
 
-    /// The heads; `small` is of at most kInlineBytes.
-    Result<void> meet(const CollectiveCall& call, std::span<const std::byte> small);
+    /// The heads; `small` is of at most kInlineBytes. `inBlocks`: this host will have the sum block
+    /// by block.
+    Result<void> meet(const CollectiveCall& call, std::span<const std::byte> small,
+                      bool inBlocks = false);
+    /// One host or more: then all must, or a host that waits for the rest of its block would wait
+    /// for a host that waits for the next one.
+    bool isInBlocks() const { return m_isInBlocks; }
     /// That came with the head of another host.
     const std::byte* smallOf(int host) { return received(host).small.data(); }
 
@@ -40,11 +45,15 @@ public:
     struct Chunk {
         std::size_t begin = 0;
         std::size_t end = 0;
-        int owner = -1; ///< rank that gets the total, -1 for all
+        int owner = -1;         ///< rank that gets the total, -1 for all
+        std::size_t number = 0; ///< among all of the call's
         std::size_t size() const { return end - begin; }
     };
     /// Alike on all ranks.
     static std::vector<Chunk> chunksOf(const CollectiveCall& call, int ranks);
+    /// Chunks that follow each other, at most so many bytes.
+    static std::vector<std::span<const Chunk>> blocksOf(std::span<const Chunk> chunks,
+                                                        std::size_t bytes);
 
     /// Where a host's ranks have their data from byte `begin` of the call's on.
     struct Places {
@@ -53,9 +62,8 @@ public:
         /// Where the total goes: of all local ranks in their order, or one for all.
         std::vector<std::byte*> targets;
     };
-    /// `first`: number of the first chunk among all of the call's.
-    void sum(const CollectiveCall& call, std::span<const Chunk> chunks, std::size_t first,
-             const Places& places);
+    /// `chunks`: all of the call's, or a block.
+    void sum(const CollectiveCall& call, std::span<const Chunk> chunks, const Places& places);
 
     /// Each host's part of [data, ...): `bytes` for each of its ranks, in rank order.
     void gather(std::byte* data, std::size_t bytes, std::size_t piece);
@@ -76,6 +84,7 @@ public:
 private:
     struct Head {
         CollectiveCall call;
+        bool inBlocks = false;
         std::array<std::byte, kInlineBytes> small;
     };
     /// Of a chunk on its way; every so many chunks share one.
@@ -92,7 +101,7 @@ private:
     Head& received(int host) { return m_received[parity()][static_cast<std::size_t>(host)]; }
     std::size_t parity() const { return m_sequence & 1; }
     void postHeads(std::uint64_t sequence);
-    void sendHeads(const CollectiveCall& call, std::span<const std::byte> small);
+    void sendHeads(const CollectiveCall& call, std::span<const std::byte> small, bool inBlocks);
 
     void post(Running& sum, std::size_t number);
     void add(Running& sum, std::size_t number);
@@ -113,6 +122,7 @@ private:
     std::uint64_t m_sequence = 0; ///< of the collective
     std::exception_ptr m_gone;
     int m_goneLeader = -1;
+    bool m_isInBlocks = false;
 
     /// By parity of the sequence, the received ones also by host: a peer may be one collective
     /// ahead.

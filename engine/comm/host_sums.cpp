@@ -23,7 +23,7 @@ constexpr std::size_t kChunksWanted = 8;
 void cut(std::size_t begin, std::size_t end, std::size_t chunk, int owner,
          std::vector<HostLeaders::Chunk>& chunks) {
     for (; begin < end; begin += chunk)
-        chunks.push_back({begin, std::min(end, begin + chunk), owner});
+        chunks.push_back({begin, std::min(end, begin + chunk), owner, chunks.size()});
 }
 
 } // namespace
@@ -46,11 +46,23 @@ std::vector<HostLeaders::Chunk> HostLeaders::chunksOf(const CollectiveCall& call
     return chunks;
 }
 
+std::vector<std::span<const HostLeaders::Chunk>>
+HostLeaders::blocksOf(std::span<const Chunk> chunks, std::size_t bytes) {
+    std::vector<std::span<const Chunk>> blocks;
+    while (!chunks.empty()) {
+        std::size_t size = 1;
+        while (size < chunks.size() && chunks[size].end - chunks.front().begin <= bytes)
+            ++size;
+        blocks.push_back(chunks.first(size));
+        chunks = chunks.subspan(size);
+    }
+    return blocks;
+}
+
 /// A sum on its way through this host.
 struct HostLeaders::Running {
     const CollectiveCall& call;
     std::span<const Chunk> chunks;
-    std::size_t first;
     const Places& at;
     std::size_t elementBytes;
     std::size_t runningBytes; ///< of an element
@@ -61,7 +73,7 @@ struct HostLeaders::Running {
     std::size_t elements(std::size_t number) const { return chunks[number].size() / elementBytes; }
 };
 
-void HostLeaders::sum(const CollectiveCall& call, std::span<const Chunk> chunks, std::size_t first,
+void HostLeaders::sum(const CollectiveCall& call, std::span<const Chunk> chunks,
                       const Places& places) {
     std::size_t most = 0;
     for (const Chunk& chunk : chunks)
@@ -70,15 +82,10 @@ void HostLeaders::sum(const CollectiveCall& call, std::span<const Chunk> chunks,
     const std::size_t runningBytes = bytesOf(runningTypeOf(call.type));
     // A chunk goes through all hosts and its total back.
     const auto onTheWay = static_cast<std::size_t>(2 * m_layout.hosts() + 2);
-    Running sum{call,
-                chunks,
-                first,
-                places,
-                elementBytes,
-                runningBytes,
-                most / elementBytes * runningBytes,
-                most,
-                std::min(chunks.size(), onTheWay)};
+    Running sum{call,         chunks,
+                places,       elementBytes,
+                runningBytes, most / elementBytes * runningBytes,
+                most,         std::min(chunks.size(), onTheWay)};
     m_running.resize(std::max(m_running.size(), sum.window * sum.stride));
     if (isLast() && call.kind == CollectiveKind::ReduceScatter)
         m_rounded.resize(std::max(m_rounded.size(), sum.window * most));
@@ -133,8 +140,8 @@ void HostLeaders::post(Running& sum, std::size_t number) {
     if (!isFirst()) {
         m_link.expect(before());
         place.running->recv(before(),
-                            GlooLink::slotOf(m_sequence, Lane::Scatter, sum.first + number), 0,
-                            sum.elements(number) * sum.runningBytes);
+                            GlooLink::slotOf(m_sequence, Lane::Scatter, sum.chunks[number].number),
+                            0, sum.elements(number) * sum.runningBytes);
     }
     const std::vector<std::byte*> targets = targetsOf(m_layout, sum.chunks[number], sum.at);
     if (isLast() || targets.empty())
@@ -142,7 +149,7 @@ void HostLeaders::post(Running& sum, std::size_t number) {
     place.total = m_link.bufferFor(targets.front(), sum.chunks[number].size());
     m_link.expect(totalFrom(sum.chunks[number]));
     place.total->recv(totalFrom(sum.chunks[number]),
-                      GlooLink::slotOf(m_sequence, Lane::Gather, sum.first + number));
+                      GlooLink::slotOf(m_sequence, Lane::Gather, sum.chunks[number].number));
 }
 
 /// Around: the last host, the first one, the second one ... Else from the last one.
@@ -170,7 +177,8 @@ void HostLeaders::add(Running& sum, std::size_t number) {
         return;
     }
     m_link.expect(after());
-    place.running->send(after(), GlooLink::slotOf(m_sequence, Lane::Scatter, sum.first + number), 0,
+    place.running->send(after(),
+                        GlooLink::slotOf(m_sequence, Lane::Scatter, sum.chunks[number].number), 0,
                         sum.elements(number) * sum.runningBytes);
 }
 
@@ -191,7 +199,7 @@ void HostLeaders::keepTotal(Running& sum, std::size_t number, Place& place) {
         chunk.owner < 0 ? m_layout.leaderOf(0) : m_layout.leaderOf(m_layout.hostOf(chunk.owner));
     m_link.expect(place.sendsTotalTo);
     place.total->send(place.sendsTotalTo,
-                      GlooLink::slotOf(m_sequence, Lane::Gather, sum.first + number));
+                      GlooLink::slotOf(m_sequence, Lane::Gather, sum.chunks[number].number));
 }
 
 /// Until this host has done all for a chunk but to hand on its total.
@@ -208,7 +216,8 @@ void HostLeaders::retire(Running& sum, std::size_t number) {
     if (chunk.owner < 0 && m_layout.host() + 2 < m_layout.hosts()) {
         place.sendsTotalTo = after();
         m_link.expect(after());
-        place.total->send(after(), GlooLink::slotOf(m_sequence, Lane::Gather, sum.first + number));
+        place.total->send(after(),
+                          GlooLink::slotOf(m_sequence, Lane::Gather, sum.chunks[number].number));
     }
     copyToOthers(targets, chunk.size());
 }

@@ -275,7 +275,7 @@ std::optional<Fault> SharedSegment::waitForPeer(SharedCounter& counter, std::uin
         }
         return found;
     });
-    if (isTold)
+    if (isTold && !fault) // else it is told until the fault is
         m_observer->waitIsOver();
     return fault;
 }

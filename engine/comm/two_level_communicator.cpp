@@ -118,62 +118,59 @@ Result<void> TwoLevelCommunicator::sumSmall(std::byte* data, const CollectiveCal
     });
 }
 
-/// In place at once, or through the areas, block by block.
 Result<void> TwoLevelCommunicator::sumLarge(std::byte* data, const CollectiveCall& call) {
     const std::vector<HostLeaders::Chunk> chunks = HostLeaders::chunksOf(call, m_options.worldSize);
-    const std::span<const HostLeaders::Chunk> all(chunks);
     const SharedSegment::Places places = m_side.find(data, call.bytes());
-    if (places.ofRank.empty())
-        if (Result<void> opened = m_side.openAreas(); !opened)
-            return opened;
-    for (std::size_t first = 0; first < chunks.size();) {
-        std::size_t last = first + 1;
-        const auto fits = [&] {
-            return !places.ofRank.empty() ||
-                   chunks[last].end - chunks[first].begin <= HostSide::kAreaBytes;
-        };
-        while (last < chunks.size() && fits())
-            ++last;
-        if (Result<void> done =
-                sumBlock(data, call, all.subspan(first, last - first), first, places);
-            !done)
-            return done;
-        first = last;
-    }
-    if (m_leaders)
+    const Result<void> summed = places.ofRank.empty() ? sumThroughAreas(data, call, chunks)
+                                                      : sumInPlace(call, chunks, places);
+    if (summed && m_leaders)
         m_leaders->finish();
-    return {};
+    return summed;
 }
 
-Result<void> TwoLevelCommunicator::sumBlock(std::byte* data, const CollectiveCall& call,
-                                            std::span<const HostLeaders::Chunk> chunks,
-                                            std::size_t first,
-                                            const SharedSegment::Places& places) {
-    const bool isInPlace = !places.ofRank.empty();
-    const std::size_t begin = isInPlace ? 0 : chunks.front().begin;
-    const std::size_t end = chunks.back().end;
-    if (!isInPlace)
-        std::memcpy(m_side.input(m_side.options().rank), data + begin, end - begin);
+Result<void> TwoLevelCommunicator::sumInPlace(const CollectiveCall& call,
+                                              const std::vector<HostLeaders::Chunk>& all,
+                                              const SharedSegment::Places& places) {
     CollectiveCall local = call;
     local.position = places.position;
-    if (Result<void> all = m_side.barrier(local, first == 0, m_link.end()); !all)
-        return all;
+    if (Result<void> here = m_side.barrier(local, true, m_link.end()); !here)
+        return here;
     if (m_leaders) {
-        if (first == 0)
-            if (Result<void> met = m_leaders->meet(call, {}); !met)
-                return met;
-        HostLeaders::Places at{begin, {}, places.ofRank};
-        for (int rank = 0; rank < m_side.ranks(); ++rank)
-            at.addends.push_back(isInPlace ? places.ofRank[static_cast<std::size_t>(rank)]
-                                           : m_side.input(rank));
-        if (!isInPlace)
-            at.targets = {m_side.output()};
-        m_leaders->sum(call, chunks, first, at);
+        if (Result<void> met = m_leaders->meet(call, {}); !met)
+            return met;
+        const HostLeaders::Places at{
+            0, {places.ofRank.begin(), places.ofRank.end()}, places.ofRank};
+        const std::size_t most = m_leaders->isInBlocks() ? HostSide::kAreaBytes : call.bytes();
+        for (const auto& block : HostLeaders::blocksOf(all, most))
+            m_leaders->sum(call, block, at);
     }
-    if (Result<void> all = m_side.barrier(local, false, m_link.end()); !all)
-        return all;
-    if (!isInPlace)
+    return m_side.barrier(local, false, m_link.end());
+}
+
+Result<void> TwoLevelCommunicator::sumThroughAreas(std::byte* data, const CollectiveCall& call,
+                                                   const std::vector<HostLeaders::Chunk>& all) {
+    if (Result<void> opened = m_side.openAreas(); !opened)
+        return opened;
+    for (const auto& block : HostLeaders::blocksOf(all, HostSide::kAreaBytes)) {
+        const std::size_t begin = block.front().begin;
+        const std::size_t end = block.back().end;
+        const bool isFirst = begin == 0;
+        std::memcpy(m_side.input(m_side.options().rank), data + begin, end - begin);
+        if (Result<void> here = m_side.barrier(call, isFirst, m_link.end()); !here)
+            return here;
+        if (m_leaders) {
+            if (isFirst)
+                if (Result<void> met = m_leaders->meet(call, {}, true); !met)
+                    return met;
+            HostLeaders::Places at{begin, {}, {m_side.output()}};
+            for (int rank = 0; rank < m_side.ranks(); ++rank)
+                at.addends.push_back(m_side.input(rank));
+            m_leaders->sum(call, block, at);
+        }
+        if (Result<void> here = m_side.barrier(call, false, m_link.end()); !here)
+            return here;
         copyTotal(data, call, begin, end);
+    }
     return {};
 }
 

@@ -77,9 +77,10 @@ private:
     Result<void> sum(std::byte* data, const CollectiveCall& call);
     Result<void> sumSmall(std::byte* data, const CollectiveCall& call);
     Result<void> sumLarge(std::byte* data, const CollectiveCall& call);
-    Result<void> sumBlock(std::byte* data, const CollectiveCall& call,
-                          std::span<const HostLeaders::Chunk> chunks, std::size_t first,
-                          const SharedSegment::Places& places);
+    Result<void> sumInPlace(const CollectiveCall& call, const std::vector<HostLeaders::Chunk>& all,
+                            const SharedSegment::Places& places);
+    Result<void> sumThroughAreas(std::byte* data, const CollectiveCall& call,
+                                 const std::vector<HostLeaders::Chunk>& all);
     void copyTotal(std::byte* data, const CollectiveCall& call, std::size_t begin, std::size_t end);
     Result<void> gatherLarge(std::byte* data, std::size_t slice, const CollectiveCall& call);
     Result<void> broadcastLarge(std::byte* data, std::size_t bytes, int root,

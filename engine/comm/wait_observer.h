@@ -23,6 +23,7 @@ public:
     virtual ~WaitObserver() = default;
     /// For long already.
     virtual void waitsFor(const Fault& missing) const = 0;
+    /// That one has come.
     virtual void waitIsOver() const = 0;
     /// Who keeps the missing rank waiting, or that one itself.
     virtual Fault behind(const Fault& missing) const = 0;

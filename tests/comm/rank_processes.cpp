@@ -45,9 +45,15 @@ std::vector<int> hostsOf(Transport transport, int worldSize) {
 }
 
 MeetingPlace::MeetingPlace(Transport transport, int worldSize)
-    : m_transport(transport), m_worldSize(worldSize), m_hosts(hostsOf(transport, worldSize)),
-      m_page(sharedPage(pageBytes(worldSize))), m_pageBytes(pageBytes(worldSize)),
-      m_status(m_page) {
+    : MeetingPlace(transport, hostsOf(transport, worldSize)) {}
+
+MeetingPlace::MeetingPlace(std::vector<int> hosts)
+    : MeetingPlace(Transport::TwoHosts, std::move(hosts)) {}
+
+MeetingPlace::MeetingPlace(Transport transport, std::vector<int> hosts)
+    : m_transport(transport), m_worldSize(static_cast<int>(hosts.size())),
+      m_hosts(std::move(hosts)), m_page(sharedPage(pageBytes(m_worldSize))),
+      m_pageBytes(pageBytes(m_worldSize)), m_status(m_page) {
     const int last = m_hosts.empty() ? 0 : *std::ranges::max_element(m_hosts);
     for (int host = 0; host <= last; ++host)
         m_segments.push_back(::memfd_create("trainyard-test", MFD_CLOEXEC));
@@ -77,8 +83,8 @@ MeetingPlace::joinAs(int rank, int worldSize, std::chrono::milliseconds deadline
         return engine::makeSharedMemoryCommunicator(options, m_segments.front());
     if (m_transport == Transport::Gloo)
         return engine::makeGlooCommunicator(options, folder, "127.0.0.1");
-    std::vector<int> hosts = m_hosts;
-    hosts.resize(static_cast<std::size_t>(worldSize), hosts.back());
+    const std::vector<int> hosts =
+        worldSize == m_worldSize ? m_hosts : hostsOf(m_transport, worldSize);
     const int host = hosts[static_cast<std::size_t>(rank)];
     return engine::makeTwoLevelCommunicator(
         options, hosts, m_segments[static_cast<std::size_t>(host)], folder, "127.0.0.1");

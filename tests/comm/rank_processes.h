@@ -31,6 +31,8 @@ std::vector<int> hostsOf(Transport transport, int worldSize);
 class MeetingPlace {
 public:
     MeetingPlace(Transport transport, int worldSize);
+    /// On several hosts.
+    explicit MeetingPlace(std::vector<int> hosts);
     ~MeetingPlace();
     MeetingPlace(const MeetingPlace&) = delete;
     MeetingPlace& operator=(const MeetingPlace&) = delete;
@@ -48,6 +50,8 @@ public:
     QString folder() const { return m_folder.path(); }
 
 private:
+    MeetingPlace(Transport transport, std::vector<int> hosts);
+
     const Transport m_transport;
     const int m_worldSize;
     std::vector<int> m_hosts;
