@@ -65,6 +65,21 @@ Error callsDiffer(int rank, const CollectiveCall& call, int otherRank,
                     {std::to_string(rank), call.text(), std::to_string(otherRank), other.text()})};
 }
 
+Fault Fault::told(int culprit, std::int64_t pid, const std::string& said) {
+    Fault fault{FaultKind::Told, culprit, pid, {}};
+    said.copy(fault.said.data(), fault.said.size() - 1);
+    return fault;
+}
+
+Error endedBy(int culprit, const std::string& said) {
+    return {Message("Rank %1 has ended the group: %2", {std::to_string(culprit), said})};
+}
+
+std::string reasonOf(const Error& error) {
+    return error.what.format == endedBy(0, "").what.format ? error.what.arguments.back()
+                                                           : error.sentence();
+}
+
 Error faultError(const Fault& fault, const std::string& during,
                  std::chrono::milliseconds deadline) {
     const std::string rank = std::to_string(fault.culprit);
@@ -91,6 +106,8 @@ Error faultError(const Fault& fault, const std::string& during,
         return {Message("The run is being aborted; this rank has left %1.", {during})};
     case FaultKind::Differs:
         return {Message("The ranks are not at the same collective; this one is at %1.", {during})};
+    case FaultKind::Told:
+        return endedBy(fault.culprit, fault.said.data());
     }
     return {};
 }

@@ -8,6 +8,7 @@
 #include "engine/base/result.h"
 #include "engine/base/tensor_type.h"
 
+#include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -59,7 +60,8 @@ enum class FaultKind : std::uint32_t {
     Missing,     ///< the culprit did not come in time
     Left,        ///< the culprit has ended its part while the others go on
     Aborted,     ///< the status page says so; no culprit
-    Differs      ///< the ranks are not at the same collective
+    Differs,     ///< the ranks are not at the same collective
+    Told         ///< the culprit has given up in a group over other hosts, and said why
 };
 
 /// May lie in memory that processes share.
@@ -67,7 +69,16 @@ struct Fault {
     FaultKind kind = FaultKind::Differs;
     std::int32_t culprit = -1; ///< name of the rank, -1 for none
     std::int64_t pid = 0;      ///< of the culprit's process
+    /// What the culprit said, Told only; ends with a zero, cut where it is too long.
+    std::array<char, 384> said = {};
+
+    static Fault told(int culprit, std::int64_t pid, const std::string& said);
 };
+
+/// The culprit, a name, has ended its part and said why.
+Error endedBy(int culprit, const std::string& said);
+/// The error's sentence; of one of the above, what the culprit said.
+std::string reasonOf(const Error& error);
 
 /// `during`: what this rank was doing, e.g. CollectiveCall::text().
 Error faultError(const Fault& fault, const std::string& during, std::chrono::milliseconds deadline);

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Communicator: collectives and messages between the ranks of one process group. Implementations:
-// shared memory inside a host, Gloo over TCP; later NCCL. Rules for all of them:
+// shared memory inside a host, Gloo over TCP, both for ranks on several hosts; later NCCL. Rules
+// for all of them:
 // - every rank calls the same collectives in the same order with the same tag, size and type; a
 //   mismatch is an error that names both, never silent garbage or a hang;
 // - a sum is added in rank order, in the element type or, for bf16 and fp16, in fp32 and rounded at
@@ -112,5 +113,18 @@ makeSharedMemoryCommunicator(const CommunicatorOptions& options, int segmentFd);
 Result<std::unique_ptr<Communicator>> makeGlooCommunicator(const CommunicatorOptions& options,
                                                            const std::string& rendezvousFolder,
                                                            const std::string& address);
+
+/// Shared memory inside a host, Gloo between hosts. `hosts`: where each rank is, any numbers.
+/// `segmentFd`: as above, of the ranks of this host; not used by one alone there. Groups that are
+/// split off, too, use what their ranks need: shared memory inside a host, Gloo where no two ranks
+/// are on one host, both else. Where the ranks of a host do not follow each other, a sum in rank
+/// order would go to and fro between hosts, so such a group uses Gloo between all its ranks.
+/// A wait ends at most an eighth of the deadline and a second later than the deadline: a rank that
+/// waits for a host learns first for whom that host waits.
+Result<std::unique_ptr<Communicator>> makeTwoLevelCommunicator(const CommunicatorOptions& options,
+                                                               const std::vector<int>& hosts,
+                                                               int segmentFd,
+                                                               const std::string& rendezvousFolder,
+                                                               const std::string& address);
 
 } // namespace trainyard::engine

@@ -10,6 +10,7 @@
 #include "engine/comm/communicator.h"
 #include "engine/comm/gloo_blocks.h"
 #include "engine/comm/gloo_channels.h"
+#include "engine/comm/gloo_group.h"
 #include "engine/comm/gloo_link.h"
 #include "engine/comm/gloo_meeting.h"
 #include "engine/comm/groups.h"
@@ -18,9 +19,7 @@
 
 #include <algorithm>
 #include <array>
-#include <csignal>
 #include <cstring>
-#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -41,13 +40,6 @@ constexpr std::uint32_t kConnectedTag = 0xFFFFFFFF;
 struct Envelope {
     CollectiveCall call;
     std::array<std::byte, kInlineBytes> data;
-};
-
-/// What a group needs to split off others.
-struct GlooSite {
-    std::string folder;      ///< its own
-    std::string worldFolder; ///< empty where it is the world
-    std::shared_ptr<gloo::transport::Device> device;
 };
 
 class GlooCommunicator final : public Communicator {
@@ -125,7 +117,8 @@ private:
 GlooCommunicator::GlooCommunicator(const CommunicatorOptions& options, GlooMeeting meeting,
                                    GlooSite site)
     : m_options(options), m_site(std::move(site)),
-      m_link(options, std::move(meeting.rendezvous), std::move(meeting.context)) {
+      m_link(options, std::move(meeting.rendezvous), std::move(meeting.context),
+             m_site.whenBroken) {
     const auto ranks = static_cast<std::size_t>(options.worldSize);
     for (std::size_t half = 0; half < 2; ++half) {
         m_received[half].resize(ranks);
@@ -388,14 +381,8 @@ GlooCommunicator::split(const std::vector<std::vector<int>>& groups, std::string
     const GroupPlace place = placeIn(groups, m_options);
     if (place.isAlone())
         return makeSingleCommunicator();
-    GlooSite site = m_site;
-    site.folder += '/' + name + '-' + std::to_string(place.group);
-    site.worldFolder = m_site.worldFolder.empty() ? m_site.folder : m_site.worldFolder;
-    std::error_code code;
-    std::filesystem::create_directory(site.folder, code); // or another member has
-    if (code)
-        return GlooRendezvous::cannotMeet(site.folder, code);
-    return make(place.options, site);
+    const Result<GlooSite> site = m_site.ofGroup(name, place.group);
+    return site ? make(place.options, *site) : site.error();
 }
 
 Result<void> GlooCommunicator::openChannels(std::span<const Channel> channels) {
@@ -431,14 +418,12 @@ Result<void> GlooCommunicator::receive(void* data, std::size_t bytes, int from, 
         [&] { return m_channels.receive(data, head, from); });
 }
 
-/// A send to a rank that is gone would otherwise end this process.
-void ignoreBrokenPipes() {
-    struct sigaction action = {};
-    if (::sigaction(SIGPIPE, nullptr, &action) == 0 && action.sa_handler == SIG_DFL)
-        ::signal(SIGPIPE, SIG_IGN);
-}
-
 } // namespace
+
+Result<std::unique_ptr<Communicator>> makeGlooGroup(const CommunicatorOptions& options,
+                                                    const GlooSite& site) {
+    return GlooCommunicator::make(options, site);
+}
 
 Result<std::unique_ptr<Communicator>> makeGlooCommunicator(const CommunicatorOptions& options,
                                                            const std::string& rendezvousFolder,
@@ -447,11 +432,8 @@ Result<std::unique_ptr<Communicator>> makeGlooCommunicator(const CommunicatorOpt
                         describePair(options.rank, options.worldSize));
     if (options.worldSize == 1)
         return makeSingleCommunicator();
-    ignoreBrokenPipes();
-    const auto device = listenOn(address);
-    if (!device)
-        return device.error();
-    return GlooCommunicator::make(options, {rendezvousFolder, {}, *device});
+    const Result<GlooSite> site = GlooSite::open(rendezvousFolder, address);
+    return site ? makeGlooGroup(options, *site) : site.error();
 }
 
 } // namespace trainyard::engine

@@ -34,9 +34,9 @@ void abortWait(gloo::transport::UnboundBuffer* buffer) {
 } // namespace
 
 GlooLink::GlooLink(const CommunicatorOptions& options, GlooRendezvous rendezvous,
-                   std::shared_ptr<gloo::rendezvous::Context> context)
+                   std::shared_ptr<gloo::rendezvous::Context> context, FaultListener whenBroken)
     : m_options(options), m_rendezvous(std::move(rendezvous)), m_context(std::move(context)),
-      m_watcher([this] { watch(); }) {}
+      m_whenBroken(std::move(whenBroken)), m_watcher([this] { watch(); }) {}
 
 GlooLink::~GlooLink() {
     {
@@ -58,7 +58,7 @@ void GlooLink::begin(milliseconds patience) {
     m_inside = true;
 }
 
-void GlooLink::end(Clock::time_point start) {
+void GlooLink::finish(Clock::time_point start) {
     {
         const std::lock_guard lock(m_watchMutex);
         m_inside = false;
@@ -139,14 +139,24 @@ std::optional<Fault> GlooLink::lookAround(bool lookAtProcesses) const {
 
 // ---- Failing ---------------------------------------------------------------------------------
 
-/// What another rank has noted when it gave up.
-std::optional<Error> GlooLink::notedCause() const {
+/// Another rank that has noted why it gave up.
+std::optional<int> GlooLink::rankWithNote() const {
     for (int rank = 0; rank < m_options.worldSize; ++rank)
-        if (const std::optional<std::string> note = m_rendezvous.noteOf(rank);
-            note && rank != m_options.rank)
-            return Error(Message("Rank %1 has ended the group: %2",
-                                 {std::to_string(m_options.nameOf(rank)), *note}));
+        if (rank != m_options.rank && m_rendezvous.noteOf(rank))
+            return rank;
     return std::nullopt;
+}
+
+Error GlooLink::passOnNoteOf(int rank) {
+    const std::string note = m_rendezvous.noteOf(rank).value_or("");
+    const int name = m_options.nameOf(rank);
+    return breakUp(Fault::told(name, m_rendezvous.card(rank).process.pid, note),
+                   endedBy(name, note), note);
+}
+
+/// The rank that is waited for may itself wait for another one of its host.
+Fault GlooLink::missing() const {
+    return m_rendezvous.behind(faultOf(FaultKind::Missing, m_waitingFor));
 }
 
 /// The connection to a peer broke, time ran out or the watcher interrupted: finds out why, tells
@@ -158,23 +168,29 @@ Error GlooLink::explain(const std::string& during, const std::string& transportT
             return breakUp(*m_interruption, during);
     }
     const bool late = Clock::now() >= m_end;
-    const Clock::time_point patienceEnd = late ? Clock::now() : Clock::now() + kTimeToLearnCause;
+    // A rank that has come late to a wait for another one of its host tells after a while.
+    const milliseconds patience =
+        late ? longWait(m_options.deadline) + kWatchInterval : kTimeToLearnCause;
+    const Clock::time_point patienceEnd =
+        late && !m_asksWhoIsBehind ? Clock::now() : Clock::now() + patience;
     do {
         if (const std::optional<Fault> fault = lookAround(true))
             return breakUp(*fault, during);
-        if (const std::optional<Error> cause = notedCause())
-            return breakUp(*cause, cause->what.arguments.back());
+        if (const std::optional<int> rank = rankWithNote())
+            return passOnNoteOf(*rank);
         if (m_rendezvous.hasLeft(m_waitingFor))
             return breakUp(faultOf(FaultKind::Left, m_waitingFor), during);
         if (late)
             for (int rank = 0; rank < m_options.worldSize; ++rank)
                 if (m_rendezvous.processState(rank) == ProcessState::Stopped)
                     return breakUp(faultOf(FaultKind::Stopped, rank), during);
-        if (!late)
+        if (late && missing().culprit != m_options.nameOf(m_waitingFor))
+            return breakUp(missing(), during);
+        if (Clock::now() < patienceEnd)
             std::this_thread::sleep_for(milliseconds(5));
     } while (Clock::now() < patienceEnd);
     if (late)
-        return breakUp(faultOf(FaultKind::Missing, m_waitingFor), during);
+        return breakUp(missing(), during);
     const Fault peer = faultOf(FaultKind::Died, m_waitingFor);
     const Error error(Message("The connection to rank %1 (process %2 on %3) broke at %4: %5",
                               {std::to_string(peer.culprit), std::to_string(peer.pid),
@@ -183,20 +199,28 @@ Error GlooLink::explain(const std::string& during, const std::string& transportT
 }
 
 Error GlooLink::peerHasLeft(int peer, const std::string& during) {
-    if (const std::optional<Error> cause = notedCause())
-        return breakUp(*cause, cause->what.arguments.back());
+    if (const std::optional<int> rank = rankWithNote())
+        return passOnNoteOf(*rank);
     return breakUp(faultOf(FaultKind::Left, peer), during);
 }
 
 Error GlooLink::breakUp(const Fault& fault, const std::string& during) {
     const Error error = faultError(fault, during, m_options.deadline);
-    return breakUp(error, error.sentence());
+    return breakUp(fault, error, error.sentence());
 }
 
 Error GlooLink::breakUp(Error error, const std::string& note) {
+    const Fault mine = faultOf(FaultKind::Told, m_options.rank);
+    return breakUp(Fault::told(mine.culprit, mine.pid, note), std::move(error), note);
+}
+
+Error GlooLink::breakUp(const Fault& fault, Error error, const std::string& note) {
     m_rendezvous.leaveNote(note);
     m_context->closeConnections();
     m_broken = error;
+    m_fault = fault;
+    if (m_whenBroken)
+        m_whenBroken(fault);
     return error;
 }
 

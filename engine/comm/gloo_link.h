@@ -19,6 +19,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,6 +30,9 @@ namespace trainyard::engine {
 
 using GlooBuffer = std::unique_ptr<gloo::transport::UnboundBuffer>;
 
+/// Lets ranks that wait in other groups know.
+using FaultListener = std::function<void(const Fault&)>;
+
 /// What a message is part of.
 enum class Lane : std::uint64_t { Envelope, Scatter, Gather, Broadcast };
 
@@ -37,8 +41,9 @@ public:
     using Clock = std::chrono::steady_clock;
     enum class Direction { Receive, Send };
 
+    /// `whenBroken`: gets what has broken the link, in the thread that uses it; may be null.
     GlooLink(const CommunicatorOptions& options, GlooRendezvous rendezvous,
-             std::shared_ptr<gloo::rendezvous::Context> context);
+             std::shared_ptr<gloo::rendezvous::Context> context, FaultListener whenBroken);
     ~GlooLink();
     GlooLink(const GlooLink&) = delete;
     GlooLink& operator=(const GlooLink&) = delete;
@@ -46,6 +51,12 @@ public:
     const CommunicatorOptions& options() const { return m_options; }
     const GlooRendezvous& rendezvous() const { return m_rendezvous; }
     bool isBroken() const { return m_broken.has_value(); }
+    /// What broke it.
+    const Fault& fault() const { return m_fault; }
+    /// Ranks that are waited for may themselves wait for others of their hosts, and tell.
+    void askWhoIsBehind() { m_asksWhoIsBehind = true; }
+    /// Of the call that runs.
+    Clock::time_point end() const { return m_end; }
     double secondsInside() const { return m_secondsInside; }
 
     /// Message tag: no two messages between two ranks that are on their way at once share it.
@@ -78,20 +89,26 @@ public:
 
 private:
     void begin(std::chrono::milliseconds patience);
-    void end(Clock::time_point start);
+    void finish(Clock::time_point start);
     void watch();
     std::optional<Fault> lookAround(bool lookAtProcesses) const;
-    std::optional<Error> notedCause() const;
+    std::optional<int> rankWithNote() const;
+    Error passOnNoteOf(int rank);
+    Fault missing() const;
     Error explain(const std::string& during, const std::string& transportText);
     Error breakUp(const Fault& fault, const std::string& during);
+    Error breakUp(const Fault& fault, Error error, const std::string& note);
 
     const CommunicatorOptions m_options;
     GlooRendezvous m_rendezvous;
     std::shared_ptr<gloo::rendezvous::Context> m_context;
+    const FaultListener m_whenBroken;
     double m_secondsInside = 0;
     std::optional<Error> m_broken; ///< the first error is the last word
+    Fault m_fault;                 ///< that it came of
     Clock::time_point m_end;       ///< of the call
     int m_waitingFor = -1;         ///< peer
+    bool m_asksWhoIsBehind = false;
 
     std::mutex m_watchMutex; ///< guards what follows
     std::condition_variable m_watchWake;
@@ -119,12 +136,12 @@ Result<void> GlooLink::run(std::chrono::milliseconds patience, During during, Bo
     try {
         result = body();
     } catch (const BrokenInvariant&) {
-        end(start);
+        finish(start);
         throw;
     } catch (const std::exception& failure) {
         result = explain(during(), failure.what());
     }
-    end(start);
+    finish(start);
     return result;
 }
 

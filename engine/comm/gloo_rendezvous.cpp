@@ -116,6 +116,10 @@ std::string GlooRendezvous::notePath(const std::string& folder, int rank) const 
     return folder + "/rank-" + std::to_string(m_options.nameOf(rank)) + ".gave-up";
 }
 
+std::string GlooRendezvous::waitPath(int rank) const {
+    return m_folder + "/rank-" + std::to_string(rank) + ".waits";
+}
+
 Result<void> GlooRendezvous::leaveCard() {
     const RankCard mine{m_options.worldSize, hostName(), bootIdentifier(), ProcessIdentity::self()};
     const std::error_code code = writeAtOnce(cardPath(m_options.rank), cardText(mine), false);
@@ -132,8 +136,7 @@ std::optional<Error> GlooRendezvous::reasonToStop(Clock::time_point end, int mis
     const std::string during = "the start of the group";
     for (int rank = 0; rank < m_options.worldSize; ++rank)
         if (const std::optional<std::string> note = noteOf(rank))
-            return Error(Message("Rank %1 has ended the group: %2",
-                                 {std::to_string(m_options.nameOf(rank)), *note}));
+            return endedBy(m_options.nameOf(rank), *note);
     if (m_options.status && m_options.status->header().abort.load() != 0)
         return faultError({FaultKind::Aborted}, during, m_options.deadline);
     for (int rank = 0; rank < static_cast<int>(m_cards.size()); ++rank)
@@ -232,7 +235,44 @@ std::optional<std::string> GlooRendezvous::noteOf(int rank) const {
     return std::nullopt;
 }
 
+void GlooRendezvous::waitsFor(const Fault& missing) const {
+    const std::string text = std::to_string(static_cast<std::uint32_t>(missing.kind)) + ' ' +
+                             std::to_string(missing.culprit) + ' ' + std::to_string(missing.pid);
+    writeAtOnce(waitPath(m_options.rank), text, true);
+}
+
+void GlooRendezvous::waitIsOver() const {
+    std::error_code ignored;
+    fs::remove(waitPath(m_options.rank), ignored);
+}
+
+/// Follows who waits for whom, to one that has told why it waits no more; at most once around, or
+/// two that wait for each other would be followed for ever.
+Fault GlooRendezvous::behind(const Fault& missing) const {
+    Fault culprit = missing;
+    for (int step = 0; step < m_options.worldSize; ++step) {
+        int rank = 0;
+        while (rank < m_options.worldSize && m_options.nameOf(rank) != culprit.culprit)
+            ++rank;
+        if (rank == m_options.worldSize)
+            break;
+        if (const std::optional<std::string> note = noteOf(rank); note && rank != m_options.rank)
+            return Fault::told(culprit.culprit, card(rank).process.pid, *note);
+        if (processState(rank) == ProcessState::Stopped)
+            culprit.kind = FaultKind::Stopped;
+        std::istringstream text(readText(waitPath(rank)));
+        std::uint32_t kind = 0;
+        Fault next;
+        if (!(text >> kind >> next.culprit >> next.pid))
+            break;
+        next.kind = static_cast<FaultKind>(kind);
+        culprit = next;
+    }
+    return culprit;
+}
+
 void GlooRendezvous::leave() const {
+    waitIsOver();
     std::error_code ignored;
     fs::remove(cardPath(m_options.rank), ignored);
     if (!m_worldFolder.empty())

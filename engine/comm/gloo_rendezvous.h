@@ -11,6 +11,7 @@
 #include "engine/comm/collective_call.h"
 #include "engine/comm/communicator.h"
 #include "engine/comm/process_identity.h"
+#include "engine/comm/wait_observer.h"
 
 #include <chrono>
 #include <optional>
@@ -29,7 +30,7 @@ struct RankCard {
     ProcessIdentity process;
 };
 
-class GlooRendezvous {
+class GlooRendezvous final : public WaitObserver {
 public:
     using Clock = std::chrono::steady_clock;
 
@@ -53,6 +54,11 @@ public:
     /// Written before the connections are closed.
     void leaveNote(const std::string& reason) const;
     std::optional<std::string> noteOf(int rank) const;
+    /// This rank waits for another one of its own host; read by those that wait for this rank.
+    void waitsFor(const Fault& missing) const override;
+    void waitIsOver() const override;
+    Fault behind(const Fault& missing) const override;
+
     /// Takes this rank's card away: it has done its part and may end before the others. The last
     /// one of a group takes the folder away.
     void leave() const;
@@ -66,6 +72,7 @@ private:
     std::optional<Error> reasonToStop(Clock::time_point end, int missing) const;
     std::string cardPath(int rank) const;
     std::string notePath(const std::string& folder, int rank) const;
+    std::string waitPath(int rank) const;
     std::string keyPath(const std::string& key) const;
 
     CommunicatorOptions m_options;

@@ -8,6 +8,7 @@
 #include "engine/comm/communicator.h"
 #include "engine/comm/groups.h"
 #include "engine/comm/shared_channels.h"
+#include "engine/comm/shared_group.h"
 #include "engine/comm/shared_segment.h"
 #include "engine/comm/shared_split.h"
 #include "engine/comm/sums.h"
@@ -31,8 +32,9 @@ constexpr std::size_t kWorthInPlace = 16 * 1024;
 class SharedMemoryCommunicator final : public Communicator {
 public:
     SharedMemoryCommunicator(const CommunicatorOptions& options,
-                             std::unique_ptr<SharedSegment> segment)
-        : m_options(options), m_segment(std::move(segment)), m_channels(m_options, *m_segment) {}
+                             std::unique_ptr<SharedSegment> segment, ErrorListener whenBroken)
+        : m_options(options), m_segment(std::move(segment)), m_channels(m_options, *m_segment),
+          m_whenBroken(std::move(whenBroken)) {}
     ~SharedMemoryCommunicator() override { m_segment->leave(); }
 
     int rank() const override { return m_options.rank; }
@@ -66,6 +68,7 @@ private:
     const CommunicatorOptions m_options;
     const std::shared_ptr<SharedSegment> m_segment; ///< groups split off keep it, too
     SharedChannels m_channels;
+    const ErrorListener m_whenBroken; ///< may be null
     std::set<std::string> m_groupNames;
     bool m_channelsAreOpen = false;
     double m_secondsInside = 0;
@@ -80,8 +83,11 @@ Result<void> SharedMemoryCommunicator::timed(Body body) {
     const Clock::time_point start = Clock::now();
     Result<void> result = body(start + m_options.deadline);
     m_secondsInside += std::chrono::duration<double>(Clock::now() - start).count();
-    if (!result)
+    if (!result) {
         m_broken = result.error();
+        if (m_whenBroken)
+            m_whenBroken(*m_broken);
+    }
     return result;
 }
 
@@ -236,8 +242,7 @@ SharedMemoryCommunicator::split(const std::vector<std::vector<int>>& groups, std
         return done.error();
     if (place.isAlone())
         return makeSingleCommunicator();
-    return std::unique_ptr<Communicator>(
-        std::make_unique<SharedMemoryCommunicator>(place.options, std::move(segment)));
+    return makeSharedGroup(place.options, std::move(segment), m_whenBroken);
 }
 
 Result<void> SharedMemoryCommunicator::openChannels(std::span<const Channel> channels) {
@@ -264,6 +269,13 @@ Result<void> SharedMemoryCommunicator::receive(void* data, std::size_t bytes, in
 
 } // namespace
 
+std::unique_ptr<Communicator> makeSharedGroup(const CommunicatorOptions& options,
+                                              std::unique_ptr<SharedSegment> segment,
+                                              ErrorListener whenBroken) {
+    return std::make_unique<SharedMemoryCommunicator>(options, std::move(segment),
+                                                      std::move(whenBroken));
+}
+
 Result<std::unique_ptr<Communicator>>
 makeSharedMemoryCommunicator(const CommunicatorOptions& options, int segmentFd) {
     if (options.worldSize == 1)
@@ -272,8 +284,7 @@ makeSharedMemoryCommunicator(const CommunicatorOptions& options, int segmentFd) 
         SharedSegment::join(options, segmentFd, nullptr);
     if (!segment)
         return segment.error();
-    return std::unique_ptr<Communicator>(
-        std::make_unique<SharedMemoryCommunicator>(options, std::move(*segment)));
+    return makeSharedGroup(options, std::move(*segment), nullptr);
 }
 
 } // namespace trainyard::engine

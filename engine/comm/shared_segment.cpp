@@ -19,8 +19,8 @@ namespace trainyard::engine {
 namespace {
 
 /// "TYCOMM" and the version of the layout.
-constexpr std::uint64_t kMagic = 0x5459434F4D4D0002u;
-constexpr std::uint64_t kStagingOffset = 64 * 1024;
+constexpr std::uint64_t kMagic = 0x5459434F4D4D0003u;
+constexpr std::uint64_t kStagingOffset = 128 * 1024;
 constexpr std::uint64_t kPage = 4096;
 static_assert(sizeof(SegmentHeader) + sizeof(RankSlot) * SharedSegment::kMostRanks <=
               kStagingOffset);
@@ -262,12 +262,22 @@ Result<void> SharedSegment::barrier(const CollectiveCall& call, bool compare,
 
 std::optional<Fault> SharedSegment::waitForPeer(SharedCounter& counter, std::uint32_t target,
                                                 int peer, Clock::time_point end) const {
-    return counter.waitFor(target, m_oversubscribed, [&](int nap) {
-        std::optional<Fault> fault = findFault(nap % kNapsBetweenProcessChecks == 0, peer);
-        if (!fault && Clock::now() >= end)
-            fault = findMissing(peer);
-        return fault;
+    const Clock::time_point start = Clock::now();
+    bool isTold = false;
+    const auto fault = counter.waitFor(target, m_oversubscribed, [&](int nap) {
+        std::optional<Fault> found = findFault(nap % kNapsBetweenProcessChecks == 0, peer);
+        if (!found && Clock::now() >= end)
+            found = m_observer ? m_observer->behind(findMissing(peer)) : findMissing(peer);
+        if (!found && m_observer && !isTold &&
+            Clock::now() - start > longWait(m_options.deadline)) {
+            m_observer->waitsFor(findMissing(peer));
+            isTold = true;
+        }
+        return found;
     });
+    if (isTold && !fault) // else it is told until the fault is
+        m_observer->waitIsOver();
+    return fault;
 }
 
 Result<void> SharedSegment::compareCalls(const CollectiveCall& call) {
@@ -324,10 +334,18 @@ Fault SharedSegment::findMissing(int peer) const {
             continue;
         if (slot(rank).process.state() == ProcessState::Stopped)
             return faultOf(FaultKind::Stopped, rank);
-        if (!missing)
-            missing = faultOf(FaultKind::Missing, rank);
+        if (missing)
+            continue;
+        const int awaited = slot(rank).awaited.load();
+        missing = awaited > 0 ? Fault{FaultKind::Missing, awaited - 1, slot(rank).awaitedPid.load()}
+                              : faultOf(FaultKind::Missing, rank);
     }
     return missing.value_or(Fault{FaultKind::Missing});
+}
+
+void SharedSegment::awaitElsewhere(int name, std::int64_t pid) {
+    slot(m_options.rank).awaitedPid.store(pid, std::memory_order_relaxed);
+    slot(m_options.rank).awaited.store(name + 1, std::memory_order_relaxed);
 }
 
 void SharedSegment::publishFault(const Fault& fault) {

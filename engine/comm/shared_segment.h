@@ -5,7 +5,7 @@
 // unnamed memfd, so nothing is left when the last process ends, however it ends.
 //
 //   0         header | one slot per rank          control area
-//   64 KiB    rank 0: 2 pieces | rank 1: ...      staging for data that lies elsewhere
+//   128 KiB   rank 0: 2 pieces | rank 1: ...      staging for data that lies elsewhere
 //   then      arena 0: rank 0 | rank 1 | ...      reducible memory and channels, in the order they
 //             were asked for
 //
@@ -23,6 +23,7 @@
 #include "engine/comm/communicator.h"
 #include "engine/comm/process_identity.h"
 #include "engine/comm/shared_counter.h"
+#include "engine/comm/wait_observer.h"
 
 #include <array>
 #include <atomic>
@@ -45,6 +46,9 @@ struct alignas(64) RankSlot {
     Fault fault;                      ///< Failed only; written while Failing
     std::uint32_t worldSize;          ///< this and `process` are written before Joined
     ProcessIdentity process;
+    /// For whom on another host this rank waits: name + 1, 0 for nobody; and that one's process.
+    std::atomic<std::int32_t> awaited;
+    std::atomic<std::int64_t> awaitedPid;
     /// Calls of even and odd phases: a rank may write its next call while others still compare this
     /// one, but it cannot be two phases ahead.
     std::array<CollectiveCall, 2> calls;
@@ -105,6 +109,11 @@ public:
     std::optional<Fault> waitForPeer(SharedCounter& counter, std::uint32_t target, int peer,
                                      Clock::time_point end) const;
 
+    /// Of a group that also has ranks on other hosts; outlives the waits. Null: none.
+    void setObserver(const WaitObserver* observer) { m_observer = observer; }
+    /// Lets the ranks of this host blame that one, not this rank, when it does not come. -1: none.
+    void awaitElsewhere(int name, std::int64_t pid);
+
     /// Lets the other ranks know that this one waits no more, and why.
     void publishFault(const Fault& fault);
     /// Publishes it, too.
@@ -150,6 +159,7 @@ private:
     bool m_tookSlot = false;
     bool m_oversubscribed = false; ///< more ranks than processors
     std::uint64_t m_memoryHash = 0;
+    const WaitObserver* m_observer = nullptr;
     std::vector<Arena> m_arenas;
     std::vector<Mapping> m_mappings;
 };

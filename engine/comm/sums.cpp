@@ -11,6 +11,7 @@
 #include <array>
 #include <cstring>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace trainyard::engine {
@@ -161,53 +162,94 @@ void sumInPlaceAs(std::span<void* const> buffers, std::size_t count) {
     });
 }
 
-[[noreturn]] void refuse(DType type) {
+/// `function(element)` with an element of the type.
+template <class Function>
+auto forElement(DType type, Function function) {
+    if (type == DType::Fp32)
+        return function(float());
+    if (type == DType::Fp64)
+        return function(double());
+    if (type == DType::Bf16)
+        return function(Bf16());
+    if (type == DType::Fp16)
+        return function(Fp16());
     throwBrokenInvariant(__FILE__, __LINE__, "a type that can be summed", std::string(name(type)));
+}
+
+template <class Element>
+void beginSumAs(void* sum, const void* addend, std::size_t count) {
+    using Sum = typename Adding<Element>::Sum;
+    if constexpr (std::is_same_v<Sum, Element>) {
+        std::memcpy(sum, addend, count * sizeof(Element));
+    } else {
+        widen(static_cast<const Element*>(addend), static_cast<Sum*>(sum),
+              static_cast<std::int64_t>(count));
+    }
+}
+
+template <class Element>
+void continueSumAs(void* sum, std::span<const void* const> addends, std::size_t count) {
+    using Sum = typename Adding<Element>::Sum;
+    constexpr std::size_t kBlock = kBlockBytes / sizeof(Sum);
+    for (std::size_t begin = 0; begin < count; begin += kBlock)
+        for (const void* addend : addends)
+            addInto(static_cast<Sum*>(sum) + begin, static_cast<const Element*>(addend) + begin,
+                    std::min(kBlock, count - begin));
 }
 
 } // namespace
 
 void sumInPlace(std::span<void* const> buffers, std::size_t count, DType type) {
     TRAINYARD_CHECK(buffers.size() >= 2);
-    const bool two = buffers.size() == 2;
-    if (type == DType::Fp32 && two)
-        sumBoth(static_cast<float*>(buffers[0]), static_cast<float*>(buffers[1]), count);
-    else if (type == DType::Fp32)
-        sumInPlaceAs<float>(buffers, count);
-    else if (type == DType::Fp64 && two)
-        sumBoth(static_cast<double*>(buffers[0]), static_cast<double*>(buffers[1]), count);
-    else if (type == DType::Fp64)
-        sumInPlaceAs<double>(buffers, count);
-    else if (type == DType::Bf16)
-        sumInPlaceAs<Bf16>(buffers, count);
-    else if (type == DType::Fp16)
-        sumInPlaceAs<Fp16>(buffers, count);
-    else
-        refuse(type);
+    forElement(type, [&](auto element) {
+        using Element = decltype(element);
+        if constexpr (std::is_floating_point_v<Element>)
+            if (buffers.size() == 2)
+                return sumBoth(static_cast<Element*>(buffers[0]), static_cast<Element*>(buffers[1]),
+                               count);
+        sumInPlaceAs<Element>(buffers, count);
+    });
 }
 
 void sumTo(void* out, std::span<const void* const> addends, std::size_t count, DType type) {
     TRAINYARD_CHECK(addends.size() >= 2);
-    if (type == DType::Fp32)
-        sumToAs(static_cast<float*>(out), addends, count);
-    else if (type == DType::Fp64)
-        sumToAs(static_cast<double*>(out), addends, count);
-    else
-        sumOver(out, addends, count, type);
+    forElement(type, [&](auto element) {
+        using Element = decltype(element);
+        if constexpr (std::is_floating_point_v<Element>)
+            sumToAs(static_cast<Element*>(out), addends, count);
+        else
+            sumOverAs(static_cast<Element*>(out), addends, count);
+    });
 }
 
 void sumOver(void* out, std::span<const void* const> addends, std::size_t count, DType type) {
     TRAINYARD_CHECK(addends.size() >= 2);
-    if (type == DType::Fp32)
-        sumOverAs(static_cast<float*>(out), addends, count);
-    else if (type == DType::Fp64)
-        sumOverAs(static_cast<double*>(out), addends, count);
-    else if (type == DType::Bf16)
-        sumOverAs(static_cast<Bf16*>(out), addends, count);
-    else if (type == DType::Fp16)
-        sumOverAs(static_cast<Fp16*>(out), addends, count);
-    else
-        refuse(type);
+    forElement(type, [&](auto element) {
+        sumOverAs(static_cast<decltype(element)*>(out), addends, count);
+    });
+}
+
+DType runningTypeOf(DType type) {
+    return forElement(type, [](auto element) {
+        using Sum = typename Adding<decltype(element)>::Sum;
+        return std::is_same_v<Sum, double> ? DType::Fp64 : DType::Fp32;
+    });
+}
+
+void beginSum(void* sum, const void* addend, std::size_t count, DType type) {
+    forElement(type, [&](auto element) { beginSumAs<decltype(element)>(sum, addend, count); });
+}
+
+void continueSum(void* sum, std::span<const void* const> addends, std::size_t count, DType type) {
+    forElement(type, [&](auto element) { continueSumAs<decltype(element)>(sum, addends, count); });
+}
+
+void finishSum(void* out, const void* sum, std::size_t count, DType type) {
+    forElement(type, [&](auto element) {
+        using Element = decltype(element);
+        Adding<Element>::keep(static_cast<Element*>(out),
+                              static_cast<const typename Adding<Element>::Sum*>(sum), count);
+    });
 }
 
 } // namespace trainyard::engine

@@ -22,4 +22,16 @@ void sumTo(void* out, std::span<const void* const> addends, std::size_t count, D
 /// The same where `out` is one of the addends.
 void sumOver(void* out, std::span<const void* const> addends, std::size_t count, DType type);
 
+// A sum that goes on elsewhere: begun with the first addend, continued by whoever has the next ones
+// and finished by the last. It is kept in the type that is added in, so it has the bits of sumTo.
+
+/// Of `type`: what is added in while the sum goes on.
+DType runningTypeOf(DType type);
+/// `sum`, of the running type, becomes the first addend.
+void beginSum(void* sum, const void* addend, std::size_t count, DType type);
+/// Adds `addends`, any number, in their order.
+void continueSum(void* sum, std::span<const void* const> addends, std::size_t count, DType type);
+/// out = the sum, rounded to `type`. They do not overlap.
+void finishSum(void* out, const void* sum, std::size_t count, DType type);
+
 } // namespace trainyard::engine

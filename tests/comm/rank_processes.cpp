@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/comm/rank_processes.h"
 
+#include <algorithm>
 #include <array>
 #include <csignal>
 #include <exception>
@@ -31,14 +32,36 @@ void* sharedPage(std::size_t bytes) {
 
 } // namespace
 
+std::vector<int> hostsOf(Transport transport, int worldSize) {
+    std::vector<int> hosts(static_cast<std::size_t>(worldSize), 0);
+    for (int rank = 0; rank < worldSize; ++rank) {
+        int& host = hosts[static_cast<std::size_t>(rank)];
+        if (transport == Transport::TwoHosts)
+            host = 2 * rank >= worldSize;
+        else if (transport == Transport::ThreeHosts) // 1, all between, 1
+            host = rank == 0 ? 5 : rank < 3 || rank < worldSize - 1 ? 2 : 7;
+    }
+    return hosts;
+}
+
 MeetingPlace::MeetingPlace(Transport transport, int worldSize)
-    : m_transport(transport), m_worldSize(worldSize),
-      m_segment(::memfd_create("trainyard-test", MFD_CLOEXEC)),
-      m_page(sharedPage(pageBytes(worldSize))), m_pageBytes(pageBytes(worldSize)),
-      m_status(m_page) {}
+    : MeetingPlace(transport, hostsOf(transport, worldSize)) {}
+
+MeetingPlace::MeetingPlace(std::vector<int> hosts)
+    : MeetingPlace(Transport::TwoHosts, std::move(hosts)) {}
+
+MeetingPlace::MeetingPlace(Transport transport, std::vector<int> hosts)
+    : m_transport(transport), m_worldSize(static_cast<int>(hosts.size())),
+      m_hosts(std::move(hosts)), m_page(sharedPage(pageBytes(m_worldSize))),
+      m_pageBytes(pageBytes(m_worldSize)), m_status(m_page) {
+    const int last = m_hosts.empty() ? 0 : *std::ranges::max_element(m_hosts);
+    for (int host = 0; host <= last; ++host)
+        m_segments.push_back(::memfd_create("trainyard-test", MFD_CLOEXEC));
+}
 
 MeetingPlace::~MeetingPlace() {
-    ::close(m_segment);
+    for (const int segment : m_segments)
+        ::close(segment);
     ::munmap(m_page, m_pageBytes);
 }
 
@@ -55,9 +78,16 @@ MeetingPlace::join(int rank, std::chrono::milliseconds deadline) const {
 Result<std::unique_ptr<engine::Communicator>>
 MeetingPlace::joinAs(int rank, int worldSize, std::chrono::milliseconds deadline) const {
     const engine::CommunicatorOptions options{rank, worldSize, deadline, &m_status};
-    return m_transport == Transport::SharedMemory
-               ? engine::makeSharedMemoryCommunicator(options, m_segment)
-               : engine::makeGlooCommunicator(options, m_folder.path().toStdString(), "127.0.0.1");
+    const std::string folder = m_folder.path().toStdString();
+    if (m_transport == Transport::SharedMemory)
+        return engine::makeSharedMemoryCommunicator(options, m_segments.front());
+    if (m_transport == Transport::Gloo)
+        return engine::makeGlooCommunicator(options, folder, "127.0.0.1");
+    const std::vector<int> hosts =
+        worldSize == m_worldSize ? m_hosts : hostsOf(m_transport, worldSize);
+    const int host = hosts[static_cast<std::size_t>(rank)];
+    return engine::makeTwoLevelCommunicator(
+        options, hosts, m_segments[static_cast<std::size_t>(host)], folder, "127.0.0.1");
 }
 
 RankProcesses::RankProcesses(int count, const std::function<std::string(int rank)>& body) {

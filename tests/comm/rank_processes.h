@@ -20,12 +20,19 @@
 
 namespace trainyard::test {
 
-enum class Transport { SharedMemory, Gloo };
+/// The last two: ranks on two hosts, the first half on the first one; and on three, of which the
+/// first has one rank. Hosts are pretended: their ranks have nothing in common but the loopback.
+enum class Transport { SharedMemory, Gloo, TwoHosts, ThreeHosts };
+
+/// The host of each rank.
+std::vector<int> hostsOf(Transport transport, int worldSize);
 
 /// What the ranks of one group share. Made before they are started.
 class MeetingPlace {
 public:
     MeetingPlace(Transport transport, int worldSize);
+    /// On several hosts.
+    explicit MeetingPlace(std::vector<int> hosts);
     ~MeetingPlace();
     MeetingPlace(const MeetingPlace&) = delete;
     MeetingPlace& operator=(const MeetingPlace&) = delete;
@@ -43,9 +50,12 @@ public:
     QString folder() const { return m_folder.path(); }
 
 private:
+    MeetingPlace(Transport transport, std::vector<int> hosts);
+
     const Transport m_transport;
     const int m_worldSize;
-    int m_segment = -1;
+    std::vector<int> m_hosts;
+    std::vector<int> m_segments; ///< of each host
     void* m_page = nullptr;
     std::size_t m_pageBytes = 0;
     engine::StatusPage m_status;

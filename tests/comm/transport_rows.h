@@ -14,10 +14,12 @@ Q_DECLARE_METATYPE(trainyard::test::Transport)
 
 namespace trainyard::test {
 
-inline constexpr std::array kTransports = {Transport::SharedMemory, Transport::Gloo};
+inline constexpr std::array kTransports = {Transport::SharedMemory, Transport::Gloo,
+                                           Transport::TwoHosts, Transport::ThreeHosts};
 
 inline const char* nameOf(Transport transport) {
-    return transport == Transport::Gloo ? "gloo" : "shared memory";
+    constexpr std::array kNames = {"shared memory", "gloo", "two hosts", "three hosts"};
+    return kNames[static_cast<std::size_t>(transport)];
 }
 
 /// One row each, in the column "transport".

@@ -9,6 +9,7 @@
 #include "engine/base/float16.h"
 
 #include "tests/comm/rank_processes.h"
+#include "tests/comm/transport_rows.h"
 
 #include <QDir>
 #include <QtTest>
@@ -310,10 +311,9 @@ private:
     static void transportsAndWorlds() {
         QTest::addColumn<int>("transport");
         QTest::addColumn<int>("worldSize");
-        for (const Transport transport : {Transport::SharedMemory, Transport::Gloo})
+        for (const Transport transport : kTransports)
             for (int worldSize = 1; worldSize <= 4; ++worldSize)
-                QTest::addRow("%s, %d ranks",
-                              transport == Transport::Gloo ? "gloo" : "shared memory", worldSize)
+                QTest::addRow("%s, %d ranks", nameOf(transport), worldSize)
                     << static_cast<int>(transport) << worldSize;
     }
     static void runEverywhere(const std::function<std::string(Communicator&)>& body) {
@@ -341,7 +341,8 @@ private:
 void TestCommunicator::mixed() {
     QFETCH(int, transport);
     // With more ranks than processors a Gloo message takes milliseconds.
-    const int rounds = static_cast<Transport>(transport) == Transport::Gloo ? 1000 : 5000;
+    const bool overMemory = static_cast<Transport>(transport) == Transport::SharedMemory;
+    const int rounds = overMemory ? 5000 : 1000;
     runEverywhere([rounds](Communicator& group) { return mixedCollectives(group, rounds); });
 }
 
@@ -349,7 +350,8 @@ void TestCommunicator::sameBitsOverAllTransports() {
     for (int worldSize = 2; worldSize <= 4; ++worldSize) {
         std::set<std::string> bits;
         for (const Transport transport :
-             {Transport::SharedMemory, Transport::Gloo, Transport::SharedMemory, Transport::Gloo}) {
+             {Transport::SharedMemory, Transport::Gloo, Transport::TwoHosts, Transport::ThreeHosts,
+              Transport::SharedMemory, Transport::Gloo}) {
             const MeetingPlace place(transport, worldSize);
             RankProcesses ranks(worldSize, [&](int rank) -> std::string {
                 const auto group = place.join(rank);
@@ -366,8 +368,8 @@ void TestCommunicator::sameBitsOverAllTransports() {
 
 void TestCommunicator::twoGroupsAtOnce_data() {
     QTest::addColumn<int>("transport");
-    QTest::newRow("shared memory") << static_cast<int>(Transport::SharedMemory);
-    QTest::newRow("gloo") << static_cast<int>(Transport::Gloo);
+    for (const Transport transport : kTransports)
+        QTest::addRow("%s", nameOf(transport)) << static_cast<int>(transport);
 }
 
 void TestCommunicator::twoGroupsAtOnce() {

@@ -11,6 +11,7 @@
 #include <QtTest>
 
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <vector>
 
@@ -36,6 +37,26 @@ bool sameBits(const std::vector<Real>& data, const std::vector<Real>& expected) 
            std::memcmp(data.data(), expected.data(), expected.size() * sizeof(Real)) == 0;
 }
 
+/// A sum that is begun, continued at three places and finished has the same bits.
+template <class Element>
+bool goesOnElsewhere(const std::vector<std::vector<Element>>& data, std::size_t count, DType type,
+                     const std::vector<Element>& expected) {
+    std::vector<std::byte> sum(count * bytesOf(runningTypeOf(type)));
+    std::vector<const void*> addends;
+    for (const std::vector<Element>& buffer : data)
+        addends.push_back(buffer.data());
+    const std::span<const void* const> all(addends);
+    const std::size_t half = addends.size() / 2;
+    beginSum(sum.data(), addends[0], count, type);
+    continueSum(sum.data(), all.subspan(1, half - 1), count, type);
+    continueSum(sum.data(), all.subspan(half), count, type);
+    continueSum(sum.data(), {}, count, type);
+    std::vector<Element> out(count + 1, data[0][count]);
+    finishSum(out.data(), sum.data(), count, type);
+    return sameBits(out, expected) &&
+           std::memcmp(&out[count], &data[0][count], sizeof(Element)) == 0;
+}
+
 template <class Real>
 void checkSums(std::size_t buffers, std::size_t count) {
     std::vector<std::vector<Real>> data(buffers, std::vector<Real>(count + 1));
@@ -48,6 +69,8 @@ void checkSums(std::size_t buffers, std::size_t count) {
         for (std::size_t buffer = 1; buffer < buffers; ++buffer)
             expected[i] = expected[i] + data[buffer][i];
     }
+
+    QVERIFY(goesOnElsewhere(data, count, kType<Real>, expected));
 
     std::vector<Real> out(count + 1, Real{-7});
     std::vector<const void*> addends;
@@ -102,6 +125,8 @@ void checkHalves(std::size_t buffers, std::size_t count) {
             sum = sum + widened(data[buffer][i]);
         expected[i] = halfOf<Half>(sum);
     }
+
+    QVERIFY(goesOnElsewhere(data, count, kHalfType<Half>, expected));
 
     std::vector<Half> out(count + 1, Half{77});
     std::vector<const void*> addends;
@@ -158,6 +183,14 @@ private slots:
         const std::array<const void*, 3> finer = {&first, &tiny, &tiny};
         sumTo(&total, finer, 1, DType::Fp16);
         QCOMPARE(widened(total), 1.0009765625F);
+    }
+    void minusZeroStays() {
+        const float zero = -0.0F;
+        float sum = 1;
+        const std::array<const void*, 1> addends = {&zero};
+        beginSum(&sum, &zero, 1, DType::Fp32);
+        continueSum(&sum, addends, 1, DType::Fp32);
+        QVERIFY(std::signbit(sum));
     }
     void refusesWholeNumbers() {
         std::int32_t value = 1;
