@@ -16,6 +16,13 @@ struct Fp16 {
     bool operator==(const Fp16&) const = default;
 };
 
+/// `yes` or `no` without a branch, which a compiler would make of a choice between sums of fp32.
+[[gnu::always_inline]] inline std::uint32_t chosen(bool first, std::uint32_t yes,
+                                                   std::uint32_t no) {
+    const std::uint32_t mask = 0u - static_cast<std::uint32_t>(first);
+    return (yes & mask) | (no & ~mask);
+}
+
 /// Exact.
 [[gnu::always_inline]] inline float widened(Fp16 value) {
     constexpr std::uint32_t kBias = (127 - 15) << 23;
@@ -28,8 +35,8 @@ struct Fp16 {
     const float leading = std::bit_cast<float>(kBias + (1u << 23));
     const auto subnormal =
         std::bit_cast<std::uint32_t>(std::bit_cast<float>(normal + (1u << 23)) - leading);
-    std::uint32_t bits = magnitude >= kInfinity ? special : normal;
-    bits = magnitude < kSmallestNormal ? subnormal : bits;
+    std::uint32_t bits = chosen(magnitude >= kInfinity, special, normal);
+    bits = chosen(magnitude < kSmallestNormal, subnormal, bits);
     return std::bit_cast<float>(bits | std::uint32_t{value.bits & 0x8000u} << 16);
 }
 
@@ -49,9 +56,9 @@ struct Fp16 {
     const std::uint32_t odd = (magnitude >> 13) & 1;
     const std::uint32_t normal = (magnitude - (std::uint32_t{127 - 15} << 23) + 0xfff + odd) >> 13;
     const std::uint32_t nan = 0x7e00 | ((magnitude >> 13) & 0x3ff);
-    std::uint32_t bits = magnitude < kSmallestNormal ? subnormal : normal;
-    bits = magnitude >= kTooLarge ? 0x7c00 : bits;
-    bits = magnitude > kInfinity ? nan : bits;
+    std::uint32_t bits = chosen(magnitude < kSmallestNormal, subnormal, normal);
+    bits = chosen(magnitude >= kTooLarge, 0x7c00, bits);
+    bits = chosen(magnitude > kInfinity, nan, bits);
     return {static_cast<std::uint16_t>(bits | ((all >> 16) & 0x8000))};
 }
 

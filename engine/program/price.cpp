@@ -127,7 +127,8 @@ private:
     }
 
     /// Two sums one after the other; each matrix is multiplied four times with a thin one, which
-    /// takes what a linear layer of that size takes.
+    /// takes what a linear layer of that size takes and one way through the memory, for gradients
+    /// and errors are too large for a cache.
     double lowRank(const LowRankLayout& layout, const LowRankBucket& bucket) const {
         const DType type = exactType(m_plan.type);
         const auto bytes = [&](std::size_t elements) {
@@ -138,12 +139,16 @@ private:
         for (const LowRankMatrix& matrix : bucket.matrices) {
             const graph::OperationAttributes thin =
                 graph::LinearAttributes{matrix.columns, layout.rank};
-            seconds += 4 * timeOf(kernelTask({.kind = graph::OperationKind::Linear,
-                                              .attributes = thin,
-                                              .input = {matrix.columns},
-                                              .output = {layout.rank},
-                                              .type = type,
-                                              .rows = matrix.rows}));
+            const double product = timeOf(kernelTask({.kind = graph::OperationKind::Linear,
+                                                      .attributes = thin,
+                                                      .input = {matrix.columns},
+                                                      .output = {layout.rank},
+                                                      .type = type,
+                                                      .rows = matrix.rows}));
+            const auto elements = static_cast<std::size_t>(matrix.rows * matrix.columns);
+            const double pass =
+                timeOf(copyTask(static_cast<std::int64_t>(elements * bytesOf(type))));
+            seconds += 4 * (product + pass);
         }
         return seconds;
     }
