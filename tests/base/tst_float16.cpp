@@ -79,6 +79,20 @@ private slots:
 
     /// The loops over arrays do the same, whatever the instruction set and the length.
     void arraysAreRoundedLikeNumbers() {
+        std::vector<Fp16> all(0x10000 + 3); // all there are, and a rest
+        for (std::size_t i = 0; i < all.size(); ++i)
+            all[i].bits = static_cast<std::uint16_t>(i);
+        std::vector<float> wide(all.size());
+        widen(all.data(), wide.data(), static_cast<std::int64_t>(all.size()));
+        std::vector<float> between(all.size() - 1); // a step of the sign, too, is a number
+        for (std::size_t i = 0; i < between.size(); ++i) {
+            QVERIFY(wide[i] == widened(all[i]) || std::isnan(wide[i]));
+            between[i] = (wide[i] + wide[i + 1]) / 2;
+        }
+        std::vector<Fp16> even(between.size());
+        narrow(between.data(), even.data(), static_cast<std::int64_t>(between.size()));
+        for (std::size_t i = 0; i < between.size(); ++i)
+            QVERIFY(even[i] == narrowedToFp16(between[i]) || std::isnan(between[i]));
         for (const std::size_t count : {0, 1, 7, 16, 33, 1000}) {
             std::vector<float> values(count), back(count);
             for (std::size_t i = 0; i < count; ++i)
