@@ -104,7 +104,7 @@ std::vector<Message> compressionCosts(const Plan& plan, bool overNetwork) {
     std::vector<Message> costs;
     if (!overNetwork)
         costs.push_back({"Inside one computer ranks exchange in shared memory: smaller gradients "
-                         "save little time there, and making them small costs some."});
+                         "save little time there, and making them small costs more."});
     if (plan.compression == Compression::PowerSgd)
         costs.push_back(powerSgdCost(plan.compressionRank));
     else if (plan.compression == Compression::Fp16)

@@ -118,7 +118,7 @@ void CompressionPlanTest::thinMatrices() {
 void CompressionPlanTest::costsAreSaid() {
     QCOMPARE(told(planOf({}), false), QByteArrayList());
     const QByteArray inside = "Inside one computer ranks exchange in shared memory: smaller "
-                              "gradients save little time there, and making them small costs some.";
+                              "gradients save little time there, and making them small costs more.";
     const QByteArray slower =
         "PowerSGD costs progress on small models: after 200 steps the loss of a "
         "dense network was 24 % higher with rank 2, that of a convolutional "
