@@ -202,7 +202,7 @@ QString cutText(const plan::Plan& plan) {
                 number(mesh.tensor) + u" tensor parallel x " + number(mesh.pipeline) +
                 u" in a pipeline.\n";
     if (mesh.pipeline > 1)
-        text += number(plan.microBatches) + u" micro-batches go through " +
+        text += u"Micro-batches a step: " + number(plan.microBatches) + u", through " +
                 number(static_cast<std::int64_t>(plan.stages.size())) +
                 u" stages by the schedule " + QString::fromUtf8(name(plan.schedule)) +
                 u"; each rank waits " +

@@ -255,7 +255,7 @@ private:
              {grouped(schedule.trainSamples), grouped(schedule.validationSamples),
               grouped(m_plan.graph.parameterElements()), grouped(schedule.steps)}});
         log(spec::LogLevel::Info,
-            {"Computing with %1 on %2 ranks.", {m_backend->name(), grouped(m_plan.worldSize)}});
+            {"Computing with %1, ranks: %2.", {m_backend->name(), grouped(m_plan.worldSize)}});
         if (const plan::Mesh& mesh = m_plan.mesh; mesh.data != mesh.worldSize())
             log(spec::LogLevel::Info,
                 {"The ranks are %1 data parallel x %2 tensor parallel x %3 pipeline stages.",

@@ -244,9 +244,9 @@ private:
             return;
         if (static_cast<std::int64_t>(parallel.shares.size()) != parallel.data)
             add("parallel.shares",
-                {"%1 shares of the batch are given for %2 data parallel ranks.",
-                 {std::to_string(parallel.shares.size()), grouped(parallel.data)}},
-                {"Give one share for each, or none."});
+                {"Expected a share of the batch for each of %1 data parallel ranks, found %2.",
+                 {grouped(parallel.data), std::to_string(parallel.shares.size())}},
+                {"Give one for each, or none."});
         for (const double share : parallel.shares)
             if (!(share > 0 && std::isfinite(share)))
                 add("parallel.shares", {"Expected numbers above 0, found %1.", {shortest(share)}});
@@ -283,11 +283,15 @@ private:
         const std::int64_t stages =
             parallel.pipeline * (interleaved ? parallel.stagesPerRank : std::int64_t{1});
         const auto cuts = static_cast<std::int64_t>(parallel.cuts.size());
-        if (cuts > 0 && cuts != stages - 1)
+        if (cuts > 0 && stages == 1)
             add("parallel.cuts",
-                {"%1 stages have %2 cuts between them, found %3.",
-                 {grouped(stages), grouped(stages - 1), grouped(cuts)}},
-                {"Name the first layer of each stage but the first, or none."});
+                {"A model that is not cut into stages has no cuts, found %1.", {grouped(cuts)}},
+                {"Set parallel.pipeline to the number of stages, or name no cuts."});
+        else if (cuts > 0 && cuts != stages - 1)
+            add("parallel.cuts",
+                {"Expected the first layers of %1 stages, all but the first, found %2.",
+                 {grouped(stages), grouped(cuts)}},
+                {"Name %1, or none.", {grouped(stages - 1)}});
     }
 
     /// `rows`: of the first data parallel rank, which has the most.

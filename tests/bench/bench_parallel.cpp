@@ -2,10 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Two ranks with a thread each against one rank with a thread and against PyTorch's
-// DistributedDataParallel with Gloo: the same model and global batch, in turns. Then strategies
-// that cut the model, a rank slowed to half its speed with equal, fitting and measured shares, and
-// sizes of buckets over TCP with the communication that no computation hides.
-// Scaling is speed over twice that of one rank. Ranks are processes, as in a run.
+// DistributedDataParallel with Gloo, in turns: the same model, the batch of one rank shared by both
+// and a batch of that size each. Then strategies that cut the model, a rank slowed to half its
+// speed with equal, fitting and measured shares, and sizes of buckets over TCP with the
+// communication that no computation hides. Scaling is speed over twice that of one rank. Ranks are
+// processes, as in a run.
 #include "engine/base/check.h"
 #include "tests/bench/bench.h"
 #include "tests/bench/torch_peer.h"
@@ -50,6 +51,8 @@ struct Setup {
     bool slowed = false;
     /// Communication that is not hidden is a row of its own.
     bool exposed = false;
+    /// Batches of one rank that all ranks together compute in a step.
+    int batches = 1;
 };
 
 void pinTo(int core) {
@@ -63,6 +66,7 @@ void pinTo(int core) {
 class RankGroup {
 public:
     RankGroup(const TrainCase& trained, const Setup& setup) : m_case(trained), m_setup(setup) {
+        m_case.rows *= setup.batches;
         m_segment = ::memfd_create("bench-ranks", 0);
         m_folder = std::filesystem::temp_directory_path() /
                    ("trainyard-bench-" + std::to_string(::getpid()) + "-" + setup.name);
@@ -193,7 +197,7 @@ private:
         return longest;
     }
 
-    const TrainCase& m_case;
+    TrainCase m_case;
     const Setup m_setup;
     int m_segment = -1;
     std::filesystem::path m_folder;
@@ -215,13 +219,14 @@ public:
     bool isThere() const { return m_ranks[0]->isThere() && m_ranks[1]->isThere(); }
     const std::string& name() const { return m_ranks[0]->name(); }
 
-    double samplesPerSecond(const TrainCase& trained, int steps) {
+    /// `rows` of each rank.
+    double samplesPerSecond(const TrainCase& trained, int steps, std::int64_t rows) {
         for (const auto& rank : m_ranks)
-            rank->tell(trained.name + " " + std::to_string(steps));
+            rank->tell(trained.name + " " + std::to_string(steps) + " " + std::to_string(rows));
         double longest = 0;
         for (const auto& rank : m_ranks)
             longest = std::max(longest, std::atof(rank->readLine().c_str()));
-        return longest > 0 ? static_cast<double>(steps * trained.rows) / longest : 0;
+        return longest > 0 ? static_cast<double>(2 * steps * rows) / longest : 0;
     }
 
 private:
@@ -234,20 +239,27 @@ std::vector<Setup> setups() {
         settings.emplace_back(path, value);
         return settings;
     };
-    std::vector<Setup> all = {{"1 rank", 1},
-                              {"2 ranks", 2, two},
-                              {"2 ranks over TCP", 2, two, true},
-                              {"2 ranks, ZeRO 1", 2, with(two, "parallel.zero", "1")},
-                              {"2 ranks, ZeRO 3", 2, with(two, "parallel.zero", "3")},
-                              {"tensor 2", 2, {{"parallel.tensor", "2"}}},
-                              {"pipeline 2, 4 micro-batches",
-                               2,
-                               {{"parallel.pipeline", "2"}, {"parallel.micro_batches", "4"}}},
-                              {"2 ranks, one slowed", 2, two, false, true},
-                              {"2 ranks, one slowed, shares 2 to 1", 2,
-                               with(two, "parallel.shares", "[2, 1]"), false, true},
-                              {"2 ranks, one slowed, measured shares", 2,
-                               with(two, "parallel.balance", "measured"), false, true}};
+    std::vector<Setup> all = {
+        {"1 rank", 1},
+        {"2 ranks", 2, two},
+        {.name = "2 ranks, a batch each", .ranks = 2, .settings = two, .batches = 2},
+        {.name = "2 ranks over TCP, a batch each",
+         .ranks = 2,
+         .settings = two,
+         .overGloo = true,
+         .batches = 2},
+        {"2 ranks over TCP", 2, two, true},
+        {"2 ranks, ZeRO 1", 2, with(two, "parallel.zero", "1")},
+        {"2 ranks, ZeRO 3", 2, with(two, "parallel.zero", "3")},
+        {"tensor 2", 2, {{"parallel.tensor", "2"}}},
+        {"pipeline 2, 4 micro-batches",
+         2,
+         {{"parallel.pipeline", "2"}, {"parallel.micro_batches", "4"}}},
+        {"2 ranks, one slowed", 2, two, false, true},
+        {"2 ranks, one slowed, shares 2 to 1", 2, with(two, "parallel.shares", "[2, 1]"), false,
+         true},
+        {"2 ranks, one slowed, measured shares", 2, with(two, "parallel.balance", "measured"),
+         false, true}};
     for (const auto& [name, bytes] : {std::pair{"64 KiB", "65536"}, std::pair{"1 MiB", "1048576"},
                                       std::pair{"25 MiB", "26214400"}})
         all.push_back({.name = std::string("2 ranks over TCP, buckets of ") + name,
@@ -275,18 +287,19 @@ std::vector<Row> measure(const TrainCase& trained, TorchDdp& peer) {
     const std::vector<Setup> all = setups();
     std::vector<std::vector<double>> speeds(all.size());
     std::vector<std::vector<double>> exposed(all.size());
-    std::vector<double> theirs;
+    std::array<std::vector<double>, 2> theirs; ///< of a batch that is shared, and of one each
     for (int round = 0; round < rounds(); ++round) {
-        int steps = 1;
+        std::array<int, 2> steps{};
         for (std::size_t i = 0; i < all.size(); ++i) {
             RankGroup group(trained, all[i]); // one at a time: a waiting rank may spin
             speeds[i].push_back(group.samplesPerSecond(kSeconds));
             exposed[i].push_back(group.secondsExposed());
-            if (i == 1)
-                steps = group.stepsIn(kSeconds);
+            if (i == 1 || i == 2)
+                steps[i - 1] = group.stepsIn(kSeconds);
         }
-        if (peer.isThere())
-            theirs.push_back(peer.samplesPerSecond(trained, steps));
+        for (std::size_t each = 0; each < 2 && peer.isThere(); ++each)
+            theirs[each].push_back(peer.samplesPerSecond(trained, steps[each],
+                                                         each ? trained.rows : trained.rows / 2));
     }
     std::vector<Row> rows;
     const double alone = medianOf(speeds[0]).value;
@@ -302,9 +315,9 @@ std::vector<Row> measure(const TrainCase& trained, TorchDdp& peer) {
                 .spread = speed.spread};
         if (all[i].ranks > 1)
             row.scaling = speed.value / (alone * all[i].ranks);
-        if (!theirs.empty() && all[i].ranks > 1 && !all[i].slowed) {
+        if (peer.isThere() && all[i].ranks > 1 && !all[i].slowed) {
             row.peer = peer.name();
-            row.ratio = speed.value / medianOf(theirs).value;
+            row.ratio = speed.value / medianOf(theirs[all[i].batches == 2 ? 1 : 0]).value;
         }
         if (all[i].slowed && equalShares > 0) {
             row.peer = "equal shares";

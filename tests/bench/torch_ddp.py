@@ -3,8 +3,8 @@
 #
 # The peer of `trainyard-bench parallel`: one of two ranks of PyTorch's DistributedDataParallel with
 # Gloo, one thread each, on the models of torch_peer.py. Arguments: rank, world size, port. Reads
-# lines "CASE STEPS" and answers each with the seconds of so many steps on this rank's share of the
-# batch. Ends with its standard input.
+# lines "CASE STEPS ROWS" and answers each with the seconds of so many steps on so many rows a rank.
+# Ends with its standard input.
 import os
 import sys
 import time
@@ -24,17 +24,16 @@ def main():
     dist.init_process_group("gloo")
     steps = {}
     for line in sys.stdin:
-        case, count = line.split()
-        if case not in steps:
+        case, count, rows = line.split()
+        if (case, rows) not in steps:
             steps.clear()
             step = torch_peer.Step(case, torch_peer.variants(case)[-1])
-            share = step.rows // int(world)
-            step.x, step.y = step.x[:share], step.y[:share]
+            step.x, step.y = step.x[:int(rows)], step.y[:int(rows)]
             if step.x.dim() == 4:
                 step.x = step.x.contiguous(memory_format=torch.channels_last)
             step.model = torch.nn.parallel.DistributedDataParallel(step.model)
-            steps[case] = step
-        step = steps[case]
+            steps[case, rows] = step
+        step = steps[case, rows]
         step()
         dist.barrier()
         start = time.perf_counter()

@@ -411,8 +411,8 @@ void MeshTest::badMeshesAreRefused_data() {
         "parallel.micro_batches: 48 rows of a batch on each rank cannot be cut into 100 "
         "micro-batches. Use at most 48 micro-batches, or a larger batch.");
     row("too many cuts", "parallel.cuts", "[\"block1\", \"block2\"]",
-        "parallel.cuts: 2 stages have 1 cuts between them, found 2. Name the first layer of each "
-        "stage but the first, or none.");
+        "parallel.cuts: Expected the first layers of 2 stages, all but the first, found 2. Name 1, "
+        "or none.");
 }
 
 void MeshTest::badMeshesAreRefused() {

@@ -26,6 +26,8 @@
 #include <QStyle>
 #include <QVBoxLayout>
 
+#include <set>
+
 namespace trainyard::ui {
 
 namespace {
@@ -122,21 +124,21 @@ QWidget* ParallelismTab::makeForm() {
     for (const char* path : {"parallel.accumulate", "parallel.zero", "parallel.recompute"})
         memory->addField(path);
     column->addWidget(memory);
-    auto* exchange = new FormGroup(m_theme, m_document, tr("Exchange"), label, panel);
-    m_compression = exchange->addField("parallel.compression");
-    exchange->addField("parallel.compression_rank");
-    exchange->addField("parallel.compression_warmup");
+    m_exchange = new FormGroup(m_theme, m_document, tr("Exchange"), label, panel);
+    m_compression = m_exchange->addField("parallel.compression");
+    m_exchange->addField("parallel.compression_rank");
+    m_exchange->addField("parallel.compression_warmup");
     m_compressionCosts =
         makeParagraph(m_theme, TypeStyle::Small, QStringLiteral("warning"), {}, panel);
-    exchange->addWidget(m_compressionCosts);
-    exchange->addField("parallel.transport");
-    exchange->addField("parallel.bucket_bytes");
-    exchange->addWidget(makeParagraph(
+    m_exchange->addWidget(m_compressionCosts);
+    m_exchange->addField("parallel.transport");
+    m_exchange->addField("parallel.bucket_bytes");
+    m_exchange->addWidget(makeParagraph(
         m_theme, TypeStyle::Small, QStringLiteral("text3"),
         tr("After each backward pass the ranks add up their gradients, so that all make the same "
            "update."),
         panel));
-    column->addWidget(exchange);
+    column->addWidget(m_exchange);
     column->addStretch(1);
     scroll->setContent(panel);
     return frame;
@@ -217,15 +219,17 @@ void ParallelismTab::refresh() {
 /// A field is there where it changes something, or where it was changed.
 void ParallelismTab::refreshFields() {
     const spec::Experiment& experiment = m_document.experiment();
-    bool pipeline = false;
+    std::set<const QWidget*> used;
     for (FormField* field : findChildren<FormField*>()) {
         const std::string& path = field->path();
         const bool shown = app::hasEffect(path, experiment.parallel) ||
                            app::valueAt(experiment, path) != app::valueAt({}, path);
         field->setVisible(shown);
-        pipeline = pipeline || (shown && field->parentWidget() == m_pipeline);
+        if (shown)
+            used.insert(field->parentWidget());
     }
-    m_pipeline->setVisible(pipeline);
+    for (FormGroup* group : {m_pipeline, m_exchange})
+        group->setVisible(used.contains(group));
 }
 
 /// Ranks that share a core wait for each other: said before it is tried.

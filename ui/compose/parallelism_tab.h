@@ -57,6 +57,7 @@ private:
     app::DeviceModel& m_devices;
     FormField* m_ranks = nullptr;
     FormGroup* m_pipeline = nullptr;
+    FormGroup* m_exchange = nullptr;
     FormField* m_compression = nullptr;
     QLabel* m_compressionCosts = nullptr;
     QLabel* m_verdict = nullptr;
