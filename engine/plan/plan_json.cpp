@@ -75,6 +75,7 @@ std::string toJson(const Plan& plan, const Price* price) {
                  {"stages", plan.stages},
                  {"bubble_share", bubbleShare(plan.pipelineShape())},
                  {"replicated_layers", plan.sectionOf(0).replicated},
+                 {"layers_with_shared_classes", plan.sectionOf(0).sharedClasses},
                  {"zero", plan.zero()},
                  {"compression", plan.compresses ? "bf16" : "none"},
                  {"recompute", plan.recompute ? "blocks" : "none"},

@@ -50,6 +50,8 @@ std::uint64_t bytesThatTravel(const plan::Plan& plan, const plan::Section& secti
         return bucket.elements *
                bytesOf(bucket.compressed && !gathers ? DType::Bf16 : exactType(plan.type));
     }
+    if (instruction.opcode == Opcode::GatherScores)
+        return plan::scoreBytes(section.graph, program, instruction);
     if (leavesRank && instruction.value >= 0) {
         const graph::ValueInfo& value = section.graph.values[at(instruction.value)];
         return static_cast<std::uint64_t>(storedElements(value.shape, value.layout) *

@@ -24,6 +24,8 @@ struct HarnessOptions {
     bool overlaps = false;
     /// Over TCP on the loopback, as if each rank was on a host of its own; else in shared memory.
     bool overGloo = false;
+    /// After the last step the made-up samples are looked at once more, as validation does.
+    bool validates = false;
     /// Called on rank 0 after each step with the executor, for looking inside.
     std::function<void(std::int64_t step, engine::Executor& executor)> afterStep = {};
     /// Called on every rank after the last step, for collectives.
@@ -37,6 +39,8 @@ struct RankOutcome {
     std::vector<std::byte> parameters;     ///< of the whole model, one after the other
     plan::MemoryByClass plannedMemory;
     plan::MemoryByClass realMemory;
+    engine::BatchSums validation;        ///< of one batch, over all ranks
+    std::vector<std::int64_t> confusion; ///< likewise
     bool finite = true;
     std::string error;
 };
