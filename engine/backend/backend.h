@@ -90,6 +90,8 @@ struct KernelRequest {
     /// rank's rows, Apply reads what all ranks have together. Forward: for each channel the sum of
     /// x, of x², and, at the end, the number of elements; backward: the sums of dy and dy * x̂, and
     /// the number. {2 * channels + 1} doubles.
+    /// The forward pass of a loss over slices of the scores has these phases, too; what its ranks
+    /// tell each other is `saved` (split_cross_entropy.h).
     plan::Phase phase = plan::Phase::Whole;
     double* statistics = nullptr;
 

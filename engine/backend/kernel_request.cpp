@@ -134,10 +134,10 @@ void checkOutputs(const KernelRequest& request, const std::string& kind) {
 }
 
 bool savesSomething(const KernelRequest& request) {
-    return !request.outputs.empty() && request.rows > 0 &&
-           savedBytes(request.kind, request.attributes, request.inputs[0].shape,
-                      request.outputs[0].shape, request.outputs[0].layout, request.rows,
-                      request.type) > 0;
+    const Operand& output = (request.outputs.empty() ? request.inputs : request.outputs).front();
+    return request.rows > 0 &&
+           savedBytes(request.kind, request.attributes, request.inputs[0].shape, output.shape,
+                      output.layout, request.rows, request.type) > 0;
 }
 
 void checkForward(const KernelRequest& request, const std::string& kind) {

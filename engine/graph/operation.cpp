@@ -98,6 +98,12 @@ std::size_t savedBytes(OperationKind kind, const OperationAttributes& attributes
         const auto& a = std::get<AttentionAttributes>(attributes);
         return bytesOf(type) * count(rows * a.heads * input.front() * input.front());
     }
+    case OperationKind::SoftmaxCrossEntropy: { // of each part
+        const auto& a = std::get<CrossEntropyAttributes>(attributes);
+        return a.parts == 1 ? 0
+                            : sizeof(double) * kSliceNumbers *
+                                  count(a.parts * rows * (elementCount(input) / input.back()));
+    }
     default:
         return 0;
     }

@@ -135,6 +135,9 @@ struct ReshapeAttributes {
 struct CrossEntropyAttributes {
     double labelSmoothing = 0;      ///< this share of the target is spread evenly over all classes
     std::int64_t ignoredLabel = -1; ///< rows with this label (or any below 0) count for nothing
+    /// Where `parts` ranks have a slice of the scores each, these are the `part`-th slice: from
+    /// class `first` on, of `classes`. One part: they are of all classes.
+    std::int64_t classes = 0, first = 0, part = 0, parts = 1;
     bool operator==(const CrossEntropyAttributes&) const = default;
 };
 
@@ -165,8 +168,14 @@ const OperationTraits& traits(OperationKind kind);
 /// products and look-ups), not from the master in fp32.
 bool readsRounded(OperationKind kind, std::size_t parameter);
 
+/// Fp64 numbers that a rank knows of a row of its slice of the scores, see
+/// engine/backend/split_cross_entropy.h.
+inline constexpr std::size_t kSliceNumbers = 14;
+
 /// Bytes that forward leaves for backward, for `rows` rows: positions of maxima (4 bytes each), the
-/// mean and inverse deviation of each row or channel, the probabilities of attention.
+/// mean and inverse deviation of each row or channel, the probabilities of attention; of a loss
+/// over slices of the scores what all its ranks know of each row (in evaluation, too). A loss
+/// without outputs passes its input's shape for that of the output.
 std::size_t savedBytes(OperationKind kind, const OperationAttributes& attributes,
                        const Shape& input, const Shape& output, Layout outputLayout,
                        std::int64_t rows, DType type);

@@ -112,7 +112,7 @@ private:
 TensorCut wholeOrCut(const graph::Graph& graph, int parts, int index) {
     if (parts > 1)
         return cutTensors(graph, parts, index);
-    TensorCut whole{graph, {}, {}};
+    TensorCut whole{graph, {}, {}, {}};
     whole.slices.assign(graph.parameters.size(), {true, true, -1, {}});
     return whole;
 }
@@ -131,11 +131,13 @@ public:
     Problems run() {
         const Mesh& mesh = m_plan.mesh;
         m_plan.sections.resize(static_cast<std::size_t>(mesh.pipeline * mesh.tensor));
+        StageOutcome stages;
         for (int tensor = 0; tensor < mesh.tensor; ++tensor) {
             TensorCut cut = wholeOrCut(m_plan.graph, mesh.tensor, tensor);
             assignLayouts(cut.graph, m_pictures);
-            StageOutcome stages =
-                assignStages(cut.graph, mesh.pipeline * m_plan.stagesOfRank, m_cuts, m_stageSpeeds);
+            if (tensor == 0) // the others have the same operations, if not as much to compute
+                stages = assignStages(cut.graph, mesh.pipeline * m_plan.stagesOfRank, m_cuts,
+                                      m_stageSpeeds);
             if (!stages.problems.empty())
                 return stages.problems;
             if (Problems problems = checkShared(cut.graph, stages.stageOf); !problems.empty())
@@ -183,6 +185,7 @@ private:
                 section.stageOf.push_back(stage);
         section.withGradient = valuesWithGradient(cut.graph);
         section.replicated = cut.replicated;
+        section.sharedClasses = cut.sharedClasses;
         for (const Transfer& transfer : transfersOf(cut.graph, stageOf, ranks)) {
             if (transfer.to == rank)
                 section.arriving.push_back(transfer);

@@ -4,6 +4,7 @@
 
 #include "engine/base/check.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace trainyard::plan {
@@ -46,6 +47,12 @@ std::vector<IndexRange> evenRanges(const std::vector<std::int64_t>& segments, in
         begin += extent;
     }
     return ranges;
+}
+
+IndexRange evenRange(std::int64_t extent, int parts, int index) {
+    const std::int64_t each = extent / parts;
+    const std::int64_t larger = extent % parts;
+    return {each * index + std::min<std::int64_t>(index, larger), each + (index < larger ? 1 : 0)};
 }
 
 Shape localShape(const Shape& whole, const ParameterSlice& slice) {

@@ -34,6 +34,10 @@ struct ParameterSlice {
 /// follow each other along the axis. Every segment must be divisible.
 std::vector<IndexRange> evenRanges(const std::vector<std::int64_t>& segments, int parts, int index);
 
+/// The `index`-th of `parts` consecutive ranges of `extent` indices: the first ones take one more
+/// where it does not divide.
+IndexRange evenRange(std::int64_t extent, int parts, int index);
+
 Shape localShape(const Shape& whole, const ParameterSlice& slice);
 
 /// Both row-major, elements of `elementBytes`; `shape` is that of the whole.

@@ -59,6 +59,10 @@ TrafficByKind trafficOf(const Plan& plan, const Section& section, const Program&
         case Opcode::SumGradient:
             sent.tensors += 2 * onceAround(valueBytes(), plan.mesh.tensor);
             break;
+        case Opcode::GatherScores:
+            sent.tensors +=
+                onceAround(scoreBytes(section.graph, program, instruction), plan.mesh.tensor);
+            break;
         case Opcode::SendValue:
         case Opcode::SendGradient:
             sent.messages += valueBytes();

@@ -86,8 +86,8 @@ struct MemoryByClass {
 struct TrafficByKind {
     std::size_t gradients = 0;             ///< to data parallel ranks; with ZeRO parameters, too
     std::size_t uncompressedGradients = 0; ///< what `gradients` would be without compression
-    std::size_t tensors = 0;               ///< sums over tensor ranks
-    std::size_t messages = 0;              ///< values and gradients to other stages of the pipeline
+    std::size_t tensors = 0;  ///< sums over tensor ranks, and what a loss over slices gathers
+    std::size_t messages = 0; ///< values and gradients to other stages of the pipeline
     std::size_t total() const { return gradients + tensors + messages; }
 };
 

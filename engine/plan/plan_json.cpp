@@ -77,6 +77,7 @@ std::string toJson(const Plan& plan, const Price* price) {
                  {"stages", plan.stages},
                  {"bubble_share", bubbleShare(plan.pipelineShape())},
                  {"replicated_layers", plan.sectionOf(0).replicated},
+                 {"layers_with_shared_classes", plan.sectionOf(0).sharedClasses},
                  {"zero", plan.zero()},
                  {"compression", name(plan.compression)},
                  {"compression_rank", plan.compressionRank},

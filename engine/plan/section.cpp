@@ -32,4 +32,14 @@ bool Section::hasLoss() const {
     return !graph.operations.empty() && graph::isLoss(graph.operations.back().kind);
 }
 
+std::optional<IndexRange> Section::classSlice() const {
+    if (!hasLoss())
+        return std::nullopt;
+    const graph::Operation& loss = graph.operations.back();
+    const auto* slice = std::get_if<graph::CrossEntropyAttributes>(&loss.attributes);
+    if (!slice || slice->parts == 1)
+        return std::nullopt;
+    return IndexRange{slice->first, graph.values[graph::at(loss.inputs.front())].shape.back()};
+}
+
 } // namespace trainyard::plan

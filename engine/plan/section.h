@@ -11,6 +11,7 @@
 #include "engine/plan/stage_cut.h"
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ struct Section {
     std::vector<Transfer> leaving;
     std::vector<SharedParameter> shared; ///< with other pipeline ranks
     std::vector<std::string> replicated; ///< layers that tensor ranks have whole
+    /// Layers whose classes tensor ranks share, and the loss over them.
+    std::vector<std::string> sharedClasses;
 
     /// First element of each held parameter in the parameter, gradient and optimizer arenas.
     std::vector<std::size_t> parameterOffset;
@@ -53,6 +56,8 @@ struct Section {
     std::vector<std::string> layers() const;
     bool readsInput() const;
     bool hasLoss() const;
+    /// The classes that this section scores, where its loss looks at a slice of them.
+    std::optional<IndexRange> classSlice() const;
 };
 
 } // namespace trainyard::plan

@@ -45,7 +45,8 @@ public:
 private:
     Shape localValueShape(ValueId value) const {
         Shape shape = m_whole.values[at(value)].shape;
-        shape[static_cast<std::size_t>(cutAxis(m_whole, value))] /= m_parts;
+        std::int64_t& extent = shape[static_cast<std::size_t>(cutAxis(m_whole, value))];
+        extent = evenRange(extent, m_parts, m_index).count;
         return shape;
     }
 
@@ -67,6 +68,9 @@ private:
         case TensorRole::Vocabulary:
             addVocabulary(std::move(part));
             break;
+        case TensorRole::Scores:
+            addScores(std::move(part));
+            break;
         }
     }
 
@@ -81,15 +85,18 @@ private:
     }
 
     void addColumn(Operation operation) {
+        const Shape output = localValueShape(operation.outputs.front());
+        const std::vector<std::int64_t> segments = outputSegments(m_whole, operation);
         const std::vector<IndexRange> ranges =
-            evenRanges(outputSegments(m_whole, operation), m_parts, m_index);
+            segments.size() == 1 ? std::vector{evenRange(segments.front(), m_parts, m_index)}
+                                 : evenRanges(segments, m_parts, m_index);
         for (const ParameterId parameter : operation.parameters)
             hold(parameter, cutAlong(0, ranges));
         operation.inputs.front() = copyOf(operation.inputs.front(), operation.layer);
         if (auto* linear = std::get_if<graph::LinearAttributes>(&operation.attributes))
-            linear->outFeatures /= m_parts;
+            linear->outFeatures = output.back();
         else
-            std::get<graph::Conv2dAttributes>(operation.attributes).outChannels /= m_parts;
+            std::get<graph::Conv2dAttributes>(operation.attributes).outChannels = output.front();
         m_cut.graph.operations.push_back(std::move(operation));
     }
 
@@ -153,11 +160,22 @@ private:
 
     void addVocabulary(Operation operation) {
         auto& table = std::get<graph::EmbeddingAttributes>(operation.attributes);
-        table.vocabulary /= m_parts;
-        table.first = table.vocabulary * m_index;
+        const IndexRange range = evenRange(table.vocabulary, m_parts, m_index);
+        table.vocabulary = range.count;
+        table.first = range.first;
         table.partial = true;
-        hold(operation.parameters.front(), cutAlong(0, {{table.first, table.vocabulary}}));
+        hold(operation.parameters.front(), cutAlong(0, {range}));
         addWithSum(std::move(operation));
+    }
+
+    void addScores(Operation operation) {
+        m_cut.sharedClasses.push_back(headOf(m_whole, m_regions, operation));
+        auto& loss = std::get<graph::CrossEntropyAttributes>(operation.attributes);
+        loss.classes = m_whole.values[at(operation.inputs.front())].shape.back();
+        loss.first = evenRange(loss.classes, m_parts, m_index).first;
+        loss.part = m_index;
+        loss.parts = m_parts;
+        m_cut.graph.operations.push_back(std::move(operation));
     }
 
     static ParameterSlice whole(bool owned) {

@@ -63,6 +63,8 @@ public:
                 growFrom(id);
         }
         for (std::size_t i = 0; i < m_graph.operations.size(); ++i)
+            cutHead(static_cast<OperationId>(i));
+        for (std::size_t i = 0; i < m_graph.operations.size(); ++i)
             cutVocabulary(static_cast<OperationId>(i));
         return std::move(m_found);
     }
@@ -70,20 +72,30 @@ public:
 private:
     struct Region {
         std::set<ValueId> cut;
-        std::set<OperationId> columns, through, rows;
+        std::set<OperationId> columns, through, rows, losses;
     };
 
     const Operation& operation(OperationId id) const { return m_graph.operations[at(id)]; }
 
     bool divides(std::int64_t extent) const { return extent % m_parts == 0; }
 
-    /// A parameter that operations share would have to be cut alike in all of them.
+    /// Of the operations that share parameters with this one all are as asked. What they share has
+    /// to be cut alike in all of them.
+    template <class Predicate>
+    bool sharesOnlyWith(const Operation& asked, const Predicate& fits) const {
+        for (std::size_t i = 0; i < m_graph.operations.size(); ++i) {
+            const Operation& other = m_graph.operations[i];
+            const bool shares = std::ranges::any_of(asked.parameters, [&](ParameterId parameter) {
+                return std::ranges::count(other.parameters, parameter) > 0;
+            });
+            if (shares && &other != &asked && !fits(static_cast<OperationId>(i)))
+                return false;
+        }
+        return true;
+    }
+
     bool sharesParameters(const Operation& asked) const {
-        return std::ranges::any_of(asked.parameters, [&](ParameterId parameter) {
-            return std::ranges::count_if(m_graph.operations, [&](const Operation& other) {
-                       return std::ranges::count(other.parameters, parameter) > 0;
-                   }) > 1;
-        });
+        return !sharesOnlyWith(asked, [](OperationId) { return false; });
     }
 
     bool isProduct(const Operation& asked) const {
@@ -167,6 +179,8 @@ private:
                 if (!canClose(consumer, value))
                     return false;
                 region.rows.insert(consumer);
+            } else if (operation(consumer).kind == OperationKind::SoftmaxCrossEntropy) {
+                region.losses.insert(consumer);
             } else if (!pass(consumer, region, open))
                 return false;
         }
@@ -198,14 +212,43 @@ private:
             m_found.roles[at(id)] = TensorRole::Through;
         for (const OperationId id : region.rows)
             m_found.roles[at(id)] = TensorRole::Row;
+        for (const OperationId id : region.losses)
+            m_found.roles[at(id)] = TensorRole::Scores;
+    }
+
+    bool isTable(OperationId id) const { return operation(id).kind == OperationKind::Embedding; }
+
+    /// A linear layer right before the loss, which growing has left whole: slices may differ in
+    /// size by one class, and tables with the same weights are cut like it.
+    void cutHead(OperationId loss) {
+        if (operation(loss).kind != OperationKind::SoftmaxCrossEntropy ||
+            m_found.roles[at(loss)] != TensorRole::Whole)
+            return;
+        const ValueId scores = operation(loss).inputs.front();
+        const graph::ValueInfo& info = m_graph.values[at(scores)];
+        if (info.producer < 0 || info.consumers.size() > 1 || info.shape.back() < m_parts)
+            return;
+        const Operation& head = operation(info.producer);
+        if (head.kind != OperationKind::Linear ||
+            m_found.roles[at(info.producer)] != TensorRole::Whole ||
+            m_found.isCut[at(head.inputs.front())] ||
+            !sharesOnlyWith(head, [&](OperationId other) { return isTable(other); }))
+            return;
+        m_found.isCut[at(scores)] = true;
+        m_found.roles[at(info.producer)] = TensorRole::Column;
+        m_found.roles[at(loss)] = TensorRole::Scores;
     }
 
     void cutVocabulary(OperationId id) {
-        const Operation& table = operation(id);
-        if (table.kind != OperationKind::Embedding || sharesParameters(table) ||
-            !divides(std::get<graph::EmbeddingAttributes>(table.attributes).vocabulary))
+        if (!isTable(id))
             return;
-        m_found.roles[at(id)] = TensorRole::Vocabulary;
+        const Operation& table = operation(id);
+        const auto isCutAlike = [&](OperationId other) {
+            return isTable(other) || m_found.roles[at(other)] == TensorRole::Column;
+        };
+        if (sharesOnlyWith(table, isCutAlike) &&
+            std::get<graph::EmbeddingAttributes>(table.attributes).vocabulary >= m_parts)
+            m_found.roles[at(id)] = TensorRole::Vocabulary;
     }
 
     const Graph& m_graph;
@@ -222,6 +265,15 @@ TensorRegions findTensorRegions(const Graph& graph, int parts) {
 int cutAxis(const Graph& graph, ValueId value) {
     const graph::ValueInfo& info = graph.values[at(value)];
     return info.shape.size() == 3 ? 0 : static_cast<int>(info.shape.size()) - 1;
+}
+
+const std::string& headOf(const Graph& graph, const TensorRegions& regions, const Operation& loss) {
+    const Operation* before = &loss;
+    do {
+        before = &graph.operations[at(graph.values[at(before->inputs.front())].producer)];
+    } while (regions.roles[at(graph.values[at(before->outputs.front())].producer)] !=
+             TensorRole::Column);
+    return before->layer;
 }
 
 std::vector<std::int64_t> outputSegments(const Graph& graph, const Operation& operation) {

@@ -6,6 +6,7 @@
 
 #include "engine/graph/graph.h"
 
+#include <string>
 #include <vector>
 
 namespace trainyard::plan {
@@ -16,6 +17,7 @@ enum class TensorRole {
     Through,    ///< cut inputs, cut output
     Row,        ///< cut input, the output is a sum over the ranks: closes a region
     Vocabulary, ///< an embedding with some of the rows: the output is a sum over the ranks
+    Scores,     ///< a cross-entropy over cut scores: each rank looks at some of the classes
 };
 
 struct TensorRegions {
@@ -27,6 +29,10 @@ TensorRegions findTensorRegions(const graph::Graph& graph, int parts);
 
 /// The axis along which an operation's cut output is cut: of the shape without rows.
 int cutAxis(const graph::Graph& graph, graph::ValueId value);
+
+/// The layer that makes the scores of a loss over cut ones: it opened their region.
+const std::string& headOf(const graph::Graph& graph, const TensorRegions& regions,
+                          const graph::Operation& loss);
 
 /// Extents of what a column's outputs consist of: queries, keys and values before an attention,
 /// else one.

@@ -232,6 +232,8 @@ private:
         int done = -1;
         if (reducesStatistics(operation, opcode))
             done = emitWithStatistics(opcode, id);
+        else if (!backward && gathersScores(operation))
+            done = emitWithScores(opcode, id);
         else
             done = emit(opcode, Lane::Compute, id);
         if (!backward && operation.tensorSum == TensorSum::Output)
@@ -270,6 +272,22 @@ private:
         m_program.instructions[at(apply)].phase = Phase::Apply;
         m_program.instructions[at(apply)].waitsFor = {reduce};
         return apply;
+    }
+
+    /// The gather is between kernels that wait for it, like the other sums over tensor ranks.
+    int emitWithScores(Opcode opcode, OperationId id) {
+        emit(opcode, Lane::Compute, id);
+        last().phase = Phase::Collect;
+        emit(Opcode::GatherScores, Lane::Compute, id);
+        last().tag = m_tensorSums++;
+        const int apply = emit(opcode, Lane::Compute, id);
+        last().phase = Phase::Apply;
+        return apply;
+    }
+
+    static bool gathersScores(const Operation& operation) {
+        const auto* loss = std::get_if<graph::CrossEntropyAttributes>(&operation.attributes);
+        return loss && loss->parts > 1;
     }
 
     bool reducesStatistics(const Operation& operation, Opcode opcode) const {
@@ -331,6 +349,8 @@ std::string_view name(Opcode opcode) {
         return "all-reduce values";
     case Opcode::SumGradient:
         return "all-reduce gradients of values";
+    case Opcode::GatherScores:
+        return "all-gather parts of the loss";
     case Opcode::SendValue:
         return "send values";
     case Opcode::ReceiveValue:
@@ -421,6 +441,13 @@ std::vector<OperationId> lastGradientWriters(const Graph& graph) {
         for (const ParameterId parameter : graph.operations[i].parameters)
             writers[at(parameter)] = static_cast<OperationId>(i);
     return writers;
+}
+
+std::size_t scoreBytes(const Graph& graph, const Program& program, const Instruction& instruction) {
+    const Operation& loss = graph.operations[at(instruction.operation)];
+    const graph::ValueInfo& scores = graph.values[at(loss.inputs.front())];
+    return graph::savedBytes(loss.kind, loss.attributes, scores.shape, scores.shape, scores.layout,
+                             program.rowsOf(instruction), DType::Fp64);
 }
 
 Program compileProgram(const Plan& plan, int rank, Purpose purpose, std::int64_t batchRows) {

@@ -105,10 +105,12 @@ private:
 
     std::size_t savedBytes(OperationId id) const {
         const Operation& operation = m_graph.operations[at(id)];
-        if (operation.outputs.empty() || !training() ||
-            !needsBackward(m_graph, m_withGradient, id) || rowsAtOnce() == 0)
+        const bool loss = operation.outputs.empty(); // its ranks tell each other always
+        if (rowsAtOnce() == 0 ||
+            (!loss && (!training() || !needsBackward(m_graph, m_withGradient, id))))
             return 0;
-        const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
+        const graph::ValueInfo& output =
+            m_graph.values[at((loss ? operation.inputs : operation.outputs).front())];
         return graph::savedBytes(operation.kind, operation.attributes,
                                  m_graph.values[at(operation.inputs.front())].shape, output.shape,
                                  output.layout, rowsAtOnce(), m_plan.type);
@@ -283,6 +285,9 @@ private:
             break;
         case Opcode::SumValue:
             touch(instruction.again ? againBuffer(value, instruction.operation) : at(value), now);
+            break;
+        case Opcode::GatherScores:
+            touch(savedBuffer(instruction.operation), now);
             break;
         case Opcode::SendValue:
         case Opcode::ReceiveValue:

@@ -161,6 +161,10 @@ private:
         case Opcode::SumGradient:
             return along("all_reduce_elsewhere", valueBytes(section, program, instruction),
                          mesh.tensor);
+        case Opcode::GatherScores:
+            return along("all_gather",
+                         static_cast<double>(scoreBytes(section.graph, program, instruction)),
+                         mesh.tensor);
         case Opcode::SendValue:
         case Opcode::ReceiveValue:
         case Opcode::SendGradient:

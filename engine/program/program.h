@@ -24,6 +24,7 @@ enum class Opcode : std::uint8_t {
     Inference,        ///< of `operation`, without leaving anything for backward
     SumValue,         ///< `value`, of which each tensor rank has a part of the sum
     SumGradient,      ///< likewise its gradient
+    GatherScores,     ///< what each tensor rank knows of its slice of the scores of `operation`
     SendValue,        ///< `value` to `peer`, a pipeline rank, which needs it for a later stage
     ReceiveValue,     ///< from `peer`
     SendGradient,     ///< what this rank adds to the gradient of `value`, to `peer`, which made it
@@ -41,7 +42,8 @@ std::string_view name(Opcode opcode);
 /// An operation's computation; the others load, communicate or update.
 bool runsKernel(Opcode opcode);
 
-/// An operation whose statistics are reduced over the ranks runs in two instructions.
+/// An operation whose statistics are reduced over the ranks runs in two instructions; so does the
+/// forward pass of a loss over slices of the scores, with a GatherScores between.
 enum class Phase : std::uint8_t {
     Whole,
     Collect, ///< fills the statistics of this rank's rows
@@ -169,6 +171,10 @@ std::vector<bool> valuesWithGradient(const graph::Graph& graph);
 /// valuesWithGradient().
 bool needsBackward(const graph::Graph& graph, const std::vector<bool>& withGradient,
                    graph::OperationId id);
+
+/// Bytes that a GatherScores of this program brings together, those of all tensor ranks.
+std::size_t scoreBytes(const graph::Graph& graph, const Program& program,
+                       const Instruction& instruction);
 
 /// For a batch of `batchRows` rows over all ranks.
 Program compileProgram(const Plan& plan, int rank, Purpose purpose, std::int64_t batchRows);

@@ -39,6 +39,10 @@ Result<void> Executor::communicate(const plan::Program& program, std::size_t ind
         return reduceSums(instruction, m_sums);
     case plan::Opcode::ReduceStatistics:
         return reduceStatistics(instruction);
+    case plan::Opcode::GatherScores:
+        return m_parts.groups.tensor().allGather(
+            m_activations.data() + program.savedPlaceOf(instruction).offset,
+            plan::scoreBytes(m_section.graph, program, instruction), instruction.tag);
     case plan::Opcode::SumShared:
         return sumShared(instruction);
     case plan::Opcode::ReduceGradients:

@@ -49,6 +49,8 @@ std::uint64_t bytesThatTravel(const plan::Plan& plan, const plan::Section& secti
             return plan::wireBytes(plan, section, instruction.bucket);
         return section.buckets[at(instruction.bucket)].elements * bytesOf(exactType(plan.type));
     }
+    if (instruction.opcode == Opcode::GatherScores)
+        return plan::scoreBytes(section.graph, program, instruction);
     if (leavesRank && instruction.value >= 0) {
         const graph::ValueInfo& value = section.graph.values[at(instruction.value)];
         return static_cast<std::uint64_t>(storedElements(value.shape, value.layout) *

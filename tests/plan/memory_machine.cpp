@@ -46,6 +46,9 @@ std::string MemoryMachine::run() {
         case plan::Opcode::Backward:
             backward(instruction);
             break;
+        case plan::Opcode::GatherScores:
+            gather(instruction);
+            break;
         default:
             if (instruction.value >= 0)
                 exchange(instruction);
@@ -112,6 +115,10 @@ void MemoryMachine::forward(const plan::Instruction& instruction) {
     const bool mayRunInPlace = graph::traits(operation.kind).mayRunInPlace;
     for (const ValueId input : operation.inputs)
         read(placeOf(input), bytesOf(input), contentOf(input));
+    if (graph::isLoss(operation.kind)) {
+        score(instruction, saved);
+        return;
+    }
     if (phase == plan::Phase::Collect)
         return;
     for (const ValueId output : operation.outputs) {
@@ -123,6 +130,28 @@ void MemoryMachine::forward(const plan::Instruction& instruction) {
     }
     if (m_program.purpose == plan::Purpose::Training)
         write(saved, savedBytesOf(id), savedBy(operation));
+}
+
+/// What it saves is its own part first, then those of all ranks.
+void MemoryMachine::score(const plan::Instruction& instruction, const Placement& saved) {
+    const std::size_t bytes = savedBytesOf(instruction.operation);
+    const Content content = savedBy(m_graph.operations[at(instruction.operation)]);
+    const bool whole = instruction.phase == plan::Phase::Whole;
+    if (whole ? bytes > 0 : bytes == 0 && m_program.microBatches.front().count > 0)
+        fail("a loss over slices needs what all ranks know of them");
+    else if (instruction.phase == plan::Phase::Collect)
+        write(saved, bytes, content + ", one part");
+    else
+        read(saved, bytes, content);
+}
+
+/// The parts of the other ranks.
+void MemoryMachine::gather(const plan::Instruction& instruction) {
+    const Placement& saved = m_program.savedPlaceOf(instruction);
+    const std::size_t bytes = savedBytesOf(instruction.operation);
+    const Content content = savedBy(m_graph.operations[at(instruction.operation)]);
+    read(saved, bytes, content + ", one part");
+    write(saved, bytes, content);
 }
 
 void MemoryMachine::backward(const plan::Instruction& instruction) {
@@ -222,10 +251,12 @@ std::size_t MemoryMachine::bytesOf(ValueId value) const {
 
 std::size_t MemoryMachine::savedBytesOf(OperationId id) const {
     const Operation& operation = m_graph.operations[at(id)];
-    if (operation.outputs.empty() || m_program.microBatches.front().count == 0 ||
-        !m_section.withGradient[at(operation.outputs.front())])
+    const bool loss = graph::isLoss(operation.kind);
+    if (m_program.microBatches.front().count == 0 ||
+        (!loss && !m_section.withGradient[at(operation.outputs.front())]))
         return 0;
-    const graph::ValueInfo& output = m_graph.values[at(operation.outputs.front())];
+    const graph::ValueInfo& output =
+        m_graph.values[at((loss ? operation.inputs : operation.outputs).front())];
     return graph::savedBytes(operation.kind, operation.attributes,
                              m_graph.values[at(operation.inputs.front())].shape, output.shape,
                              output.layout, m_program.microBatches.front().count, m_plan.type);

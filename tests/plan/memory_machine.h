@@ -33,6 +33,8 @@ private:
     void forward(const plan::Instruction& instruction);
     void backward(const plan::Instruction& instruction);
     void exchange(const plan::Instruction& instruction);
+    void score(const plan::Instruction& instruction, const plan::Placement& saved);
+    void gather(const plan::Instruction& instruction);
     void addToGradient(graph::ValueId value, bool adds);
     const plan::Placement& placeOf(graph::ValueId value) const;
     const plan::Placement& gradientPlaceOf(graph::ValueId value) const;

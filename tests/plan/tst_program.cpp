@@ -172,6 +172,8 @@ private:
         if (kind == OperationKind::SoftmaxCrossEntropy || below(m_random, 2) == 0)
             m_layer = "layer" + std::to_string(id); // else it belongs to the block before
         graph::Operation operation{kind, m_layer, {}, std::move(inputs), {}, {}};
+        if (kind == OperationKind::SoftmaxCrossEntropy)
+            operation.attributes = graph::CrossEntropyAttributes{};
         if (parameters) {
             operation.parameters = {static_cast<graph::ParameterId>(m_graph.parameters.size())};
             m_graph.parameters.push_back({"op" + std::to_string(id) + ".weight",
@@ -275,6 +277,13 @@ QByteArray collectiveProblem(const Plan& plan, int rank, const Program& program)
                 program.instructions[i - 1].phase != Phase::Collect ||
                 program.instructions[i + 1].phase != Phase::Apply)
                 return "statistics are not reduced between collecting and applying them";
+            break;
+        case Opcode::GatherScores:
+            if (instruction.lane != Lane::Compute ||
+                program.instructions[i - 1].operation != instruction.operation ||
+                program.instructions[i - 1].phase != Phase::Collect ||
+                program.instructions[i + 1].phase != Phase::Apply)
+                return "a loss over slices is not gathered between its phases";
             break;
         case Opcode::GatherParameters:
             if (plan.shardsParameters)

@@ -134,6 +134,8 @@ private:
         const graph::Graph& graph = built.graph;
         const bool numbers = graph.classes() == 0;
         const plan::DataCounts counts{.trainSamples = m_options.samples,
+                                      .validationSamples =
+                                          m_options.validates ? m_experiment.training.batch : 0,
                                       .sampleShape = m_experiment.model.inputShape,
                                       .classes = graph.classes(),
                                       .numbers = numbers ? elementCount(graph.targetShape()) : 0,
@@ -218,6 +220,8 @@ private:
             if (!result.finite || result.sums.stopRequested)
                 break;
         }
+        if (m_options.validates)
+            validate();
         if (m_options.afterAll)
             m_options.afterAll(*m_executor);
         const Result<void> gathered =
@@ -225,6 +229,16 @@ private:
                 m_outcome.parameters.insert(m_outcome.parameters.end(), one.begin(), one.end());
             });
         TRAINYARD_CHECK(gathered.ok());
+    }
+
+    void validate() {
+        const auto loaded = [&](const BatchMemory& memory, const BatchPart& part) {
+            load(0, memory, part.rows);
+        };
+        BatchSums& sums = m_outcome.validation;
+        TRAINYARD_CHECK(m_executor->evaluate(m_plan.batch, sums, loaded).ok());
+        TRAINYARD_CHECK(m_executor->reduce(sums, 0x90000000u).ok());
+        m_outcome.confusion = m_executor->takeConfusion(0x90000001u).value();
     }
 
     const spec::Experiment& m_experiment;

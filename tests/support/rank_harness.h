@@ -30,6 +30,8 @@ struct HarnessOptions {
         wrap = {};
     /// Of the ranks, as if they had been measured.
     std::vector<double> speeds = {};
+    /// After the last step the made-up samples are looked at once more, as validation does.
+    bool validates = false;
     /// Called on rank 0 after each step with the executor, for looking inside.
     std::function<void(std::int64_t step, engine::Executor& executor)> afterStep = {};
     /// Called on every rank after the last step, for collectives.
@@ -44,6 +46,8 @@ struct RankOutcome {
     plan::MemoryByClass plannedMemory;
     plan::MemoryByClass realMemory;
     plan::TrafficByKind plannedTraffic;
+    engine::BatchSums validation;        ///< of one batch, over all ranks
+    std::vector<std::int64_t> confusion; ///< likewise
     bool finite = true;
     std::string error;
 };

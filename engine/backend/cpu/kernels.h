@@ -35,6 +35,8 @@ std::unique_ptr<Kernel> makeActivation(const KernelRequest& request);
 std::unique_ptr<Kernel> makeAdd(const KernelRequest& request);
 bool sameLayouts(const KernelRequest& request);
 std::unique_ptr<Kernel> makeSoftmaxCrossEntropy(const KernelRequest& request, Context& context);
+/// Its form for scores that are a slice of all classes'.
+std::unique_ptr<Kernel> makeSliceCrossEntropy(const KernelRequest& request);
 
 /// The reference kernel for what has none of its own here.
 std::unique_ptr<Kernel> makePlainFallback(const KernelRequest& request);

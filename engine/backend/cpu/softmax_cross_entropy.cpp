@@ -6,9 +6,8 @@
 // not depend on the number of threads.
 #include "engine/backend/cpu/kernels.h"
 
-#include "engine/backend/cpu/fast_math.h"
 #include "engine/backend/cpu/loops.h"
-#include "engine/backend/cpu/row_parts.h"
+#include "engine/backend/cpu/score_rows.h"
 #include "engine/backend/kernel_request.h"
 #include "engine/base/check.h"
 #include "engine/base/multiversion.h"
@@ -20,77 +19,6 @@
 namespace trainyard::engine::cpu {
 
 namespace {
-
-struct RowSum {
-    float largest = 0;
-    double sum = 0; ///< of exp(logit - largest)
-};
-
-template <class T>
-[[gnu::always_inline]] inline RowSum sumOfRowLoop(const T* __restrict logits,
-                                                  std::int64_t classes) {
-    const float largest = largestOf(logits, classes);
-    Lanes lanes{};
-    std::int64_t c = 0;
-    for (; c + kLanes <= classes; c += kLanes)
-#pragma GCC unroll 1
-        for (std::size_t l = 0; l < kLanes; ++l)
-            lanes[l] += exponential(load(logits[c + static_cast<std::int64_t>(l)]) - largest);
-    for (; c < classes; ++c)
-        lanes[0] += exponential(load(logits[c]) - largest);
-    return {largest, laneSum(lanes)};
-}
-
-TRAINYARD_MULTIVERSION
-RowSum sumOfRow(const float* __restrict logits, std::int64_t classes) {
-    return sumOfRowLoop(logits, classes);
-}
-
-TRAINYARD_MULTIVERSION
-RowSum sumOfRow(const Bf16* __restrict logits, std::int64_t classes) {
-    return sumOfRowLoop(logits, classes);
-}
-
-struct Smoothing {
-    double own;   ///< target of the label
-    double other; ///< target of every other class
-};
-
-/// gradient = (softmax(logits) - target) / divisor, or += it.
-template <class T>
-[[gnu::always_inline]] inline void
-gradientOfRowLoop(const T* __restrict logits, std::int64_t classes, RowSum row, std::int64_t label,
-                  Smoothing target, double divisor, bool add, T* __restrict gradient) {
-    const auto scale = static_cast<float>(1.0 / (row.sum * divisor));
-    const auto other = static_cast<float>(target.other / divisor);
-    // The label's element apart: there two numbers near each other are subtracted, in fp64.
-    const double probability =
-        static_cast<double>(exponential(load(logits[label]) - row.largest)) / row.sum;
-    const float before = load(gradient[label]);
-    if (add)
-        for (std::int64_t c = 0; c < classes; ++c)
-            store(gradient[c],
-                  load(gradient[c]) + (exponential(load(logits[c]) - row.largest) * scale - other));
-    else
-        for (std::int64_t c = 0; c < classes; ++c)
-            store(gradient[c], exponential(load(logits[c]) - row.largest) * scale - other);
-    const auto own = static_cast<float>((probability - target.own) / divisor);
-    store(gradient[label], add ? before + own : own);
-}
-
-TRAINYARD_MULTIVERSION
-void gradientOfRow(const float* __restrict logits, std::int64_t classes, RowSum row,
-                   std::int64_t label, Smoothing target, double divisor, bool add,
-                   float* __restrict gradient) {
-    gradientOfRowLoop(logits, classes, row, label, target, divisor, add, gradient);
-}
-
-TRAINYARD_MULTIVERSION
-void gradientOfRow(const Bf16* __restrict logits, std::int64_t classes, RowSum row,
-                   std::int64_t label, Smoothing target, double divisor, bool add,
-                   Bf16* __restrict gradient) {
-    gradientOfRowLoop(logits, classes, row, label, target, divisor, add, gradient);
-}
 
 /// Scores that come before the label's: larger ones, and equal ones of earlier classes.
 template <class T>
@@ -113,32 +41,6 @@ std::int32_t placeOf(const float* __restrict logits, std::int64_t classes, std::
 TRAINYARD_MULTIVERSION
 std::int32_t placeOf(const Bf16* __restrict logits, std::int64_t classes, std::int64_t label) {
     return placeOfLoop(logits, classes, label);
-}
-
-template <class T>
-[[gnu::always_inline]] inline double sumOfLoop(const T* __restrict values, std::int64_t count) {
-    double lanes[kLanes] = {};
-    std::int64_t i = 0;
-    for (; i + kLanes <= count; i += kLanes)
-#pragma GCC unroll 1
-        for (std::int64_t l = 0; l < kLanes; ++l)
-            lanes[l] += static_cast<double>(load(values[i + l]));
-    for (; i < count; ++i)
-        lanes[i % kLanes] += static_cast<double>(load(values[i]));
-    double sum = 0;
-    for (const double lane : lanes)
-        sum += lane;
-    return sum;
-}
-
-TRAINYARD_MULTIVERSION
-double sumOf(const float* __restrict values, std::int64_t count) {
-    return sumOfLoop(values, count);
-}
-
-TRAINYARD_MULTIVERSION
-double sumOf(const Bf16* __restrict values, std::int64_t count) {
-    return sumOfLoop(values, count);
 }
 
 template <class T>
@@ -263,6 +165,8 @@ private:
 std::unique_ptr<Kernel> makeSoftmaxCrossEntropy(const KernelRequest& request, Context& context) {
     if (request.direction == Direction::Backward && !wantsInputGradient(request))
         return makeNothing();
+    if (std::get<graph::CrossEntropyAttributes>(request.attributes).parts > 1)
+        return makeSliceCrossEntropy(request);
     if (request.type == DType::Bf16)
         return std::make_unique<SoftmaxCrossEntropy<Bf16>>(request, context.workspace);
     return std::make_unique<SoftmaxCrossEntropy<float>>(request, context.workspace);

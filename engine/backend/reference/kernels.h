@@ -60,6 +60,9 @@ template <class T>
 std::unique_ptr<Kernel> makeReshape(const KernelRequest& request);
 template <class T>
 std::unique_ptr<Kernel> makeSoftmaxCrossEntropy(const KernelRequest& request);
+/// Its form for scores that are a slice of all classes'.
+template <class T>
+std::unique_ptr<Kernel> makeSliceCrossEntropy(const KernelRequest& request);
 template <class T>
 std::unique_ptr<Kernel> makeBinaryCrossEntropy(const KernelRequest& request);
 template <class T>

@@ -102,6 +102,8 @@ private:
 
 template <class T>
 std::unique_ptr<Kernel> makeSoftmaxCrossEntropy(const KernelRequest& request) {
+    if (std::get<graph::CrossEntropyAttributes>(request.attributes).parts > 1)
+        return makeSliceCrossEntropy<T>(request);
     return std::make_unique<SoftmaxCrossEntropy<T>>(request);
 }
 
