@@ -24,6 +24,9 @@ struct HarnessOptions {
     bool overlaps = false;
     /// Over TCP on the loopback, as if each rank was on a host of its own; else in shared memory.
     bool overGloo = false;
+    /// The host of each rank, as if on several: shared memory inside one, TCP between them. Empty:
+    /// none of this.
+    std::vector<int> hosts = {};
     /// Called on rank 0 after each step with the executor, for looking inside.
     std::function<void(std::int64_t step, engine::Executor& executor)> afterStep = {};
     /// Called on every rank after the last step, for collectives.
