@@ -5,6 +5,7 @@
 #include "engine/plan/kernel_task.h"
 #include "engine/program/program.h"
 #include "engine/program/rehearsal.h"
+#include "engine/spec/devices.h"
 
 #include <algorithm>
 #include <functional>
@@ -310,8 +311,9 @@ Result<Price> priceOf(const spec::Experiment& experiment, const Plan& plan,
                       const MachineFacts& machine, const Calibration& calibration,
                       int threadsPerRank) {
     const PriceSetting setting{.threadsPerRank = threadsPerRank,
-                               .overNetwork =
-                                   experiment.parallel.transport == "gloo" && plan.worldSize > 1};
+                               .overNetwork = (experiment.parallel.transport == "gloo" ||
+                                               spec::isOnSeveralHosts(experiment)) &&
+                                              plan.worldSize > 1};
     const std::optional<Plan> alone =
         plan.worldSize > 1 ? oneDevicePlan(experiment, plan.data, machine) : std::nullopt;
     return priceOf(plan, calibration, setting, alone ? &*alone : nullptr);

@@ -16,6 +16,7 @@
 #include "engine/runtime/process_groups.h"
 #include "engine/runtime/speed_meter.h"
 #include "engine/runtime/weights_file.h"
+#include "engine/spec/devices.h"
 #include "engine/spec/weights.h"
 
 #include <algorithm>
@@ -198,20 +199,23 @@ private:
 
     /// Inside a host ranks add up in shared memory with the cores that also compute; over a network
     /// they mostly wait.
-    bool usesGloo() const {
+    bool crossesANetwork() const { return usesGlooOnly() || spec::isOnSeveralHosts(m_experiment); }
+    bool usesGlooOnly() const {
         return m_experiment.parallel.transport == "gloo" || m_environment.segmentFd < 0;
     }
 
     Result<std::unique_ptr<Communicator>> makeCommunicator(const CommunicatorOptions& options) {
         if (options.worldSize == 1)
             return makeSingleCommunicator();
-        if (usesGloo()) {
-            const std::string folder = m_environment.runFolder + "/rendezvous";
-            std::error_code failed;
-            std::filesystem::create_directory(folder, failed); // another rank may have been first
+        if (!crossesANetwork())
+            return makeSharedMemoryCommunicator(options, m_environment.segmentFd);
+        const std::string folder = m_environment.runFolder + "/rendezvous";
+        std::error_code failed;
+        std::filesystem::create_directory(folder, failed); // another rank may have been first
+        if (usesGlooOnly())
             return makeGlooCommunicator(options, folder, "127.0.0.1");
-        }
-        return makeSharedMemoryCommunicator(options, m_environment.segmentFd);
+        return makeTwoLevelCommunicator(options, spec::hostsOfRanks(m_experiment),
+                                        m_environment.segmentFd, folder, "127.0.0.1");
     }
 
     void buildExecutor() {
@@ -232,7 +236,7 @@ private:
                               .statusHeader =
                                   m_environment.status ? &m_environment.status->header() : nullptr,
                               .recorder = m_recorder ? &*m_recorder : nullptr,
-                              .overlaps = usesGloo()};
+                              .overlaps = crossesANetwork()};
         auto executor = Executor::make(parts);
         if (!executor)
             fail(executor.error());

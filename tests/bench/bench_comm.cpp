@@ -4,7 +4,8 @@
 // All-reduce between two ranks of this host: shared memory (data in reducible memory, and
 // elsewhere) and our sum over Gloo's messages, against Gloo's own ring all-reduce, interleaved in
 // the same processes.
-#include "tests/bench/bench.h"
+#include "tests/bench/bench_comm_hosts.h"
+#include "tests/bench/comm_ranks.h"
 
 #include "engine/comm/communicator.h"
 
@@ -14,54 +15,29 @@
 #include <gloo/rendezvous/file_store.h>
 #include <gloo/transport/tcp/device.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 namespace trainyard::bench {
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 constexpr int kRanks = 2;
 constexpr int kRounds = 9;
-/// Of one measurement; a round has one of each way.
-constexpr double kSecondsPerSample = 0.02;
 constexpr std::array<std::size_t, 6> kSizes = {1 << 10, 16 << 10, 128 << 10,
                                                1 << 20, 4 << 20,  16 << 20};
 enum Way { InPlace, Elsewhere, OurGloo, GloosRing, Memcpy, kWays };
 
 /// Seconds of one all-reduce, [size][way][round]. In memory that the ranks share with the parent.
 using Samples = double[kSizes.size()][kWays][kRounds];
-
-std::string sizeText(std::size_t bytes) {
-    return bytes >= 1 << 20 ? std::to_string(bytes >> 20) + " MiB"
-                            : std::to_string(bytes >> 10) + " KiB";
-}
-
-template <class Value>
-Value must(Result<Value> result) {
-    if (!result)
-        throw std::runtime_error(result.error().sentence());
-    return std::move(*result);
-}
-
-void must(const Result<void>& result) {
-    if (!result)
-        throw std::runtime_error(result.error().sentence());
-}
 
 /// The other side of the comparison: Gloo as its own users call it.
 class GloosOwn {
@@ -88,23 +64,6 @@ private:
     std::uint32_t m_tag = 1;
 };
 
-/// Both ranks run `once` equally often: rank 0 decides how often and tells.
-double secondsOf(engine::Communicator& group, const std::function<void()>& once) {
-    std::int64_t repeats = 1;
-    const auto measure = [&] {
-        must(group.barrier(0));
-        const Clock::time_point start = Clock::now();
-        for (std::int64_t i = 0; i < repeats; ++i)
-            once();
-        return std::chrono::duration<double>(Clock::now() - start).count();
-    };
-    const double first = measure();
-    repeats =
-        std::clamp<std::int64_t>(static_cast<std::int64_t>(kSecondsPerSample / first), 1, 20000);
-    must(group.broadcast(&repeats, sizeof(repeats), 0, 1));
-    return measure() / static_cast<double>(repeats);
-}
-
 void runRank(int rank, int segment, const std::string& folder, Samples& samples) {
     const engine::CommunicatorOptions options{rank, kRanks, std::chrono::seconds(60), nullptr};
     const auto shared = must(engine::makeSharedMemoryCommunicator(options, segment));
@@ -130,11 +89,6 @@ void runRank(int rank, int segment, const std::string& folder, Samples& samples)
             sample(GloosRing, [&] { gloosOwn.allReduceSum(elsewhere.data(), count); });
             sample(Memcpy, [&] { std::memcpy(copy.data(), elsewhere.data(), kSizes[i]); });
         }
-}
-
-double quantile(std::vector<double> values, double at) {
-    std::ranges::sort(values);
-    return values[static_cast<std::size_t>(at * static_cast<double>(values.size() - 1) + 0.5)];
 }
 
 std::vector<Row> rowsOf(const Samples& samples) {
@@ -171,41 +125,14 @@ std::vector<Row> rowsOf(const Samples& samples) {
 } // namespace
 
 std::vector<Row> benchComm() {
-    namespace fs = std::filesystem;
-    std::string folder = (fs::temp_directory_path() / "trainyard-bench-XXXXXX").string();
-    if (!::mkdtemp(folder.data()))
-        throw std::runtime_error("no temporary folder");
-    fs::create_directory(folder + "/ours");
-    fs::create_directory(folder + "/gloo");
+    const RankFolder folder({"ours", "gloo"});
     const int segment = ::memfd_create("trainyard-bench", MFD_CLOEXEC);
-    void* memory =
-        ::mmap(nullptr, sizeof(Samples), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    std::array<pid_t, kRanks> ranks = {};
-    for (int rank = 0; rank < kRanks; ++rank) {
-        ranks[static_cast<std::size_t>(rank)] = ::fork();
-        if (ranks[static_cast<std::size_t>(rank)] == 0) {
-            try {
-                runRank(rank, segment, folder, *static_cast<Samples*>(memory));
-            } catch (const std::exception& failure) {
-                const std::string text = std::string(failure.what()) + '\n';
-                ::_exit(::write(STDERR_FILENO, text.data(), text.size()) < 0 ? 2 : 1);
-            }
-            ::_exit(0);
-        }
-    }
-    bool fine = memory != MAP_FAILED;
-    for (const pid_t rank : ranks) {
-        int status = 0;
-        ::waitpid(rank, &status, 0);
-        fine = fine && status == 0;
-    }
-    const std::vector<Row> rows =
-        fine ? rowsOf(*static_cast<Samples*>(memory)) : std::vector<Row>();
-    ::munmap(memory, sizeof(Samples));
+    auto& samples = *static_cast<Samples*>(sharedMemory(sizeof(Samples)));
+    runRanks(kRanks, [&](int rank) { runRank(rank, segment, folder.path(), samples); });
     ::close(segment);
-    fs::remove_all(folder);
-    if (!fine)
-        throw std::runtime_error("a rank of the communication benchmark failed");
+    std::vector<Row> rows = rowsOf(samples);
+    const std::vector<Row> hosts = benchHosts();
+    rows.insert(rows.end(), hosts.begin(), hosts.end());
     return rows;
 }
 

@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <functional>
+#include <semaphore>
 #include <string>
 #include <vector>
 
@@ -27,5 +28,11 @@ runOnProcesses(const MeetingPlace& place, const RankBody& body,
 
 /// "fine" or the error.
 std::string sentenceOf(const Result<void>& result);
+
+/// Comes so much later than the others: for tests of how long ranks wait.
+inline void beLate(std::chrono::milliseconds by) {
+    std::binary_semaphore never(0);
+    static_cast<void>(never.try_acquire_for(by));
+}
 
 } // namespace trainyard::test

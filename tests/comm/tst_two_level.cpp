@@ -292,7 +292,7 @@ void TestTwoLevel::blamesWhomTheHostWaitsFor() {
             return kFine;
         }
         if (world.rank() / 2 == missing / 2)
-            std::this_thread::sleep_for(milliseconds(lateMs));
+            beLate(milliseconds(lateMs));
         const std::string text = sentenceOf(world.barrier(6));
         waitersAreDone.count_down();
         return text;
@@ -358,7 +358,7 @@ void TestTwoLevel::nothingIsLeft() {
     const MeetingPlace place({0, 0, 1, 1});
     const RankBody body = [](Communicator& world) {
         if (world.rank() == 3)
-            std::this_thread::sleep_for(milliseconds(900));
+            beLate(milliseconds(900));
         return sentenceOf(world.barrier(1));
     };
     for (const std::string& text : runOnThreads(place, body, milliseconds(4000)))

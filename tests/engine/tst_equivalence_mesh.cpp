@@ -194,6 +194,9 @@ void verifyEqual(const std::vector<RankOutcome>& ranks, const RankOutcome& one, 
 
 } // namespace
 
+Q_DECLARE_METATYPE(Cell)
+Q_DECLARE_METATYPE(std::vector<int>)
+
 class EquivalenceMeshTest : public QObject {
     Q_OBJECT
 
@@ -208,6 +211,8 @@ private slots:
     void overlappedIsBitEqual();
     void overGlooIsBitEqual_data();
     void overGlooIsBitEqual();
+    void onSeveralHostsIsBitEqual_data();
+    void onSeveralHostsIsBitEqual();
     void memoryIsShared();
 };
 
@@ -373,6 +378,52 @@ void EquivalenceMeshTest::overGlooIsBitEqual() {
         QVERIFY2(gloo[rank].error.empty(), gloo[rank].error.c_str());
         QVERIFY(gloo[rank].losses == shared[rank].losses);
         QVERIFY(gloo[rank].parameters == shared[rank].parameters);
+    }
+}
+
+void EquivalenceMeshTest::onSeveralHostsIsBitEqual_data() {
+    QTest::addColumn<int>("model");
+    QTest::addColumn<Cell>("cell");
+    QTest::addColumn<int>("zero");
+    QTest::addColumn<std::vector<int>>("hosts");
+    const auto row = [](int model, const Cell& cell, int zero, const std::vector<int>& hosts) {
+        std::string text;
+        for (const int host : hosts)
+            text += ' ' + std::to_string(host);
+        QTest::addRow("%s data=%d tensor=%d pipeline=%d ZeRO %d on hosts%s",
+                      models()[static_cast<std::size_t>(model)].name.c_str(), cell.data,
+                      cell.tensor, cell.pipeline, zero, text.c_str())
+            << model << cell << zero << hosts;
+    };
+    for (int model = 0; model < 4; ++model) {
+        row(model, {4, 1, 1}, 0, {0, 0, 1, 1});
+        row(model, {2, 2, 1}, 0, {0, 0, 1, 1});
+        row(model, {1, 2, 2, "1f1b", 2}, 0, {0, 1, 1, 2});
+    }
+    for (const int zero : {1, 2, 3})
+        row(3, {4, 1, 1}, zero, {0, 0, 1, 1});
+    row(0, {2, 2, 1}, 3, {0, 1, 0, 1}); // no chain of hosts: Gloo alone
+    row(3, {2, 2, 2, "1f1b", 2}, 0, {0, 0, 0, 1, 1, 2, 2, 2});
+}
+
+/// Shared memory inside hosts and TCP between them: groups of all kinds at work at once.
+void EquivalenceMeshTest::onSeveralHostsIsBitEqual() {
+    QFETCH(int, model);
+    QFETCH(Cell, cell);
+    QFETCH(int, zero);
+    QFETCH(std::vector<int>, hosts);
+    spec::Experiment experiment = models()[static_cast<std::size_t>(model)];
+    onMesh(experiment, cell);
+    experiment.parallel.zero = zero;
+    HarnessOptions options{.samples = 37, .steps = 10};
+    const auto shared = trainOnThreads(experiment, options);
+    options.hosts = hosts;
+    options.overlaps = true;
+    const auto several = trainOnThreads(experiment, options);
+    for (std::size_t rank = 0; rank < shared.size(); ++rank) {
+        QVERIFY2(several[rank].error.empty(), several[rank].error.c_str());
+        QVERIFY(several[rank].losses == shared[rank].losses);
+        QVERIFY(several[rank].parameters == shared[rank].parameters);
     }
 }
 

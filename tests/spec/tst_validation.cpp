@@ -3,6 +3,7 @@
 //
 // Checks of values: each rule refuses what it must and says so, and the values on the edge pass.
 #include "engine/spec/catalogue.h"
+#include "engine/spec/devices.h"
 #include "tests/support/experiments.h"
 
 #include <QtTest>
@@ -23,6 +24,7 @@ private slots:
     void refuses();
     void accepts_data();
     void accepts();
+    void hostsOfDevices();
     void refusesWhatOnlyAProgramCanSet();
     void earlyStoppingNeedsValidation();
     void namesStayOnOneLine();
@@ -136,6 +138,17 @@ void ValidationTest::refuses_data() {
         "devices[1]: The device \"local/cpu:0\" is listed twice.");
     row("devices", "[\"local/cpu:0\"]",
         "devices: 1 devices are listed for 2 ranks. List one device for each rank, or none.");
+}
+
+void ValidationTest::hostsOfDevices() {
+    Experiment experiment;
+    experiment.parallel.data = 4;
+    QCOMPARE(hostsOfRanks(experiment), (std::vector<int>{0, 0, 0, 0}));
+    experiment.devices = {"local/cpu:0", "local/cpu:1", "local/cpu:2", "local/cpu:3"};
+    QVERIFY(!isOnSeveralHosts(experiment));
+    experiment.devices = {"b/cpu:0", "a/cpu:1", "a/gpu:0", "b/cpu:1"};
+    QCOMPARE(hostsOfRanks(experiment), (std::vector<int>{0, 1, 1, 0}));
+    QVERIFY(isOnSeveralHosts(experiment));
 }
 
 void ValidationTest::refuses() {

@@ -11,6 +11,8 @@
 
 #include <cstring>
 #include <exception>
+#include <map>
+#include <mutex>
 #include <sys/mman.h>
 #include <thread>
 #include <unistd.h>
@@ -90,9 +92,7 @@ private:
 };
 
 struct SharedWorld {
-    explicit SharedWorld(int worldSize)
-        : segment(::memfd_create("harness-segment", MFD_CLOEXEC)),
-          page(new std::byte[statusPageBytes(worldSize) + 64]()) {
+    explicit SharedWorld(int worldSize) : page(new std::byte[statusPageBytes(worldSize) + 64]()) {
         void* aligned = page.get();
         std::size_t space = statusPageBytes(worldSize) + 64;
         aligned = std::align(64, statusPageBytes(worldSize), aligned, space);
@@ -102,11 +102,23 @@ struct SharedWorld {
                  static_cast<std::size_t>(rank) * sizeof(RankStatus)) RankStatus();
         status = std::make_unique<StatusPage>(aligned);
     }
-    ~SharedWorld() { ::close(segment); }
+    ~SharedWorld() {
+        for (const auto& [host, segment] : segments)
+            ::close(segment);
+    }
+    /// Of the ranks of a host.
+    int segmentOf(int host) {
+        const std::lock_guard lock(mutex);
+        const auto [entry, isNew] = segments.try_emplace(host, -1);
+        if (isNew)
+            entry->second = ::memfd_create("harness-segment", MFD_CLOEXEC);
+        return entry->second;
+    }
 
     QTemporaryDir folder; ///< where ranks meet over TCP
 
-    int segment;
+    std::mutex mutex;
+    std::map<int, int> segments;
     std::unique_ptr<std::byte[]> page;
     std::unique_ptr<StatusPage> status;
 };
@@ -179,7 +191,13 @@ private:
         if (m_options.overGloo)
             return makeGlooCommunicator(options, m_world.folder.path().toStdString(), "127.0.0.1")
                 .value();
-        return makeSharedMemoryCommunicator(options, m_world.segment).value();
+        if (!m_options.hosts.empty())
+            return makeTwoLevelCommunicator(
+                       options, m_options.hosts,
+                       m_world.segmentOf(m_options.hosts[static_cast<std::size_t>(m_rank)]),
+                       m_world.folder.path().toStdString(), "127.0.0.1")
+                .value();
+        return makeSharedMemoryCommunicator(options, m_world.segmentOf(0)).value();
     }
 
     void load(std::int64_t step, const BatchMemory& memory, const plan::RowRange& rows) const {

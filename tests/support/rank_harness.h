@@ -32,6 +32,9 @@ struct HarnessOptions {
     std::vector<double> speeds = {};
     /// After the last step the made-up samples are looked at once more, as validation does.
     bool validates = false;
+    /// The host of each rank, as if on several: shared memory inside one, TCP between them. Empty:
+    /// none of this.
+    std::vector<int> hosts = {};
     /// Called on rank 0 after each step with the executor, for looking inside.
     std::function<void(std::int64_t step, engine::Executor& executor)> afterStep = {};
     /// Called on every rank after the last step, for collectives.
