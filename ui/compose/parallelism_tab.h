@@ -52,6 +52,7 @@ private:
     app::ExperimentDocument& m_document;
     app::DeviceModel& m_devices;
     FormField* m_ranks = nullptr;
+    FormField* m_tensor = nullptr;
     FormGroup* m_pipeline = nullptr;
     QLabel* m_verdict = nullptr;
     QStackedWidget* m_stack = nullptr;
