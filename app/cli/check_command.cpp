@@ -213,6 +213,10 @@ QString cutText(const plan::Plan& plan) {
         !replicated.empty())
         text += u"Tensor parallel ranks all have these whole, because they cannot be cut: " +
                 listed(replicated) + u".\n";
+    if (const std::vector<std::string>& shared = plan.sectionOf(0).sharedClasses; !shared.empty())
+        text += u"Tensor parallel ranks share the classes that these score, and the loss over "
+                u"them: " +
+                listed(shared) + u".\n";
     return text;
 }
 

@@ -111,6 +111,10 @@ private slots:
         QVERIFY2(less.output.contains("in 2 micro-batches") && less.output.contains("ZeRO 1") &&
                      less.output.contains("computed again"),
                  QByteArray(less.output + less.errors).constData());
+        const Output cut = run({"plan", experiment(), "--set", "parallel.tensor=2"});
+        QVERIFY2(
+            cut.output.contains("share the classes that these score, and the loss over them: "),
+            cut.output.constData());
     }
 
     void planTellsTimes() {

@@ -207,6 +207,8 @@ private slots:
     void withEverythingElse();
     void validationEqualsOneDevice_data();
     void validationEqualsOneDevice();
+    void staysNearInLessPrecision_data();
+    void staysNearInLessPrecision();
     void overlappedIsBitEqual_data();
     void overlappedIsBitEqual();
     void overGlooIsBitEqual_data();
@@ -300,6 +302,47 @@ void EquivalenceMeshTest::validationEqualsOneDevice() {
                 1e-12 * one.validation.meanLoss());
         QVERIFY(rank.confusion == one.confusion);
     }
+}
+
+void EquivalenceMeshTest::staysNearInLessPrecision_data() {
+    QTest::addColumn<int>("model");
+    QTest::addColumn<int>("cell");
+    QTest::addColumn<bool>("half");
+    for (const bool half : {false, true})
+        for (std::size_t m = 0; m < models().size(); ++m)
+            for (const int cell : {0, 1, 10, 12}) {
+                const Cell& place = kCells[static_cast<std::size_t>(cell)];
+                QTest::addRow("%s %s data=%d tensor=%d pipeline=%d", half ? "bf16" : "fp32",
+                              models()[m].name.c_str(), place.data, place.tensor, place.pipeline)
+                    << static_cast<int>(m) << cell << half;
+            }
+}
+
+/// With the kernels of the processor, which add up in another order; ranks are bit-equal still.
+void EquivalenceMeshTest::staysNearInLessPrecision() {
+    QFETCH(int, model);
+    QFETCH(int, cell);
+    QFETCH(bool, half);
+    if (half && !engine::cpuBackendSupports(DType::Bf16))
+        QSKIP("this processor has no matrix unit");
+    spec::Experiment experiment = models()[static_cast<std::size_t>(model)];
+    experiment.precision = half ? spec::Precision::Bf16 : spec::Precision::Fp32;
+    const HarnessOptions options{.samples = 37, .steps = 20, .validates = true};
+    spec::Experiment alone = experiment;
+    onOneDevice(alone, kCells[static_cast<std::size_t>(cell)]);
+    const RankOutcome one = trainOnThreads(alone, options).front();
+    QVERIFY2(one.error.empty(), one.error.c_str());
+    onMesh(experiment, kCells[static_cast<std::size_t>(cell)]);
+    const std::vector<RankOutcome> ranks = trainOnThreads(experiment, options);
+    for (const RankOutcome& rank : ranks) {
+        QVERIFY2(rank.error.empty(), rank.error.c_str());
+        QVERIFY(rank.losses == ranks.front().losses);
+        QVERIFY(rank.parameters == ranks.front().parameters);
+        QVERIFY(rank.validation.values == ranks.front().validation.values);
+        QCOMPARE(rank.realMemory.activations, rank.plannedMemory.activations);
+    }
+    const double loss = largestRelative(ranks.front().losses, one.losses);
+    QVERIFY2(loss < (half ? 0.02 : 1e-5), qPrintable(QString::number(loss)));
 }
 
 void EquivalenceMeshTest::overlappedIsBitEqual_data() {

@@ -1137,6 +1137,12 @@ void ComposePageTest::planFollowsTheRanks() {
     QCOMPARE(tab->tiles()->count(), 8);
     QVERIFY(!tab->tiles()->tileRect(7).isEmpty());
     QTRY_VERIFY(tab->tiles()->height() > tab->tiles()->tileRect(7).bottom());
+    // The head is the second of a pair, unless the first cannot be cut.
+    m_document->setValue("parallel.tensor", std::int64_t{2});
+    QVERIFY(findField(tab, "parallel.tensor")->note().isEmpty());
+    m_document->setValue("model.layers[8].out_features", std::int64_t{127});
+    QCOMPARE(findField(tab, "parallel.tensor")->note(),
+             QStringLiteral("each scores a part of the classes of classes"));
 }
 
 /// Fields of PowerSGD come with it; what is saved stands under the choice, what it costs below.

@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The board of ranks and the drawn schedule of a pipeline: tiles lie where the mesh has them, at any
-// width; the schedule has a block for each micro-batch each way.
+// The board of ranks and the drawn schedule of a pipeline: tiles lie where the mesh has them, at
+// any width; the schedule has a block for each micro-batch each way.
 #include "tests/support/experiments.h"
 #include "ui/compose/rank_tiles.h"
 #include "ui/compose/schedule_view.h"
@@ -83,10 +83,13 @@ void MeshBoardTest::tilesSayWhatTheyHold() {
     QCOMPARE(tiles.describe(0).section(QStringLiteral(", "), -2),
              QStringLiteral("Stage 0: conv1, part 1 of 2 of its layers"));
     QVERIFY(tiles.describe(3).contains(QStringLiteral("Stage 1: relu1 – classes")));
+    QVERIFY(
+        tiles.describe(2).endsWith(QStringLiteral("part 1 of 2 of its layers, classes 1–5 of 10")));
+    QVERIFY(tiles.describe(3).endsWith(QStringLiteral("classes 6–10 of 10")));
     QVERIFY(tiles.accessibleDescription().contains(QStringLiteral("Rank 3 on local/cpu:3")));
-    tiles.setPlan(planOf(1, 1, 2,
-                         {{"parallel.schedule", "interleaved"}, {"parallel.stages_per_rank", "2"}}),
-                  1, 0);
+    tiles.setPlan(
+        planOf(1, 1, 2, {{"parallel.schedule", "interleaved"}, {"parallel.stages_per_rank", "2"}}),
+        1, 0);
     QVERIFY(tiles.describe(1).contains(QStringLiteral("Stages 1, 3")));
     tiles.setPlan(planOf(2, 1, 1), 1, 0);
     QVERIFY(!tiles.describe(1).contains(QStringLiteral("Stage")));

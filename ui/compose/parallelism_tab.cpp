@@ -109,7 +109,7 @@ QWidget* ParallelismTab::makeForm() {
     auto* mesh = new FormGroup(m_theme, m_document, tr("Ranks"), label, panel);
     m_ranks = mesh->addField("parallel.data");
     mesh->addField("parallel.shares");
-    mesh->addField("parallel.tensor");
+    m_tensor = mesh->addField("parallel.tensor");
     mesh->addField("parallel.pipeline");
     mesh->addField("parallel.balance");
     m_verdict = makeParagraph(m_theme, TypeStyle::Small, QStringLiteral("text2"), {}, panel);
@@ -274,11 +274,15 @@ void ParallelismTab::refreshPlan() {
         cell->setDetail({});
     }
     refreshCompression(planned ? &shown.prices.plan : nullptr);
+    m_tensor->setNote({});
     if (!planned) {
         m_schedule->hide();
         return;
     }
     const plan::Plan& plan = shown.prices.plan;
+    if (const auto& shared = plan.sectionOf(0).sharedClasses; !shared.empty())
+        m_tensor->setNote(tr("each scores a part of the classes of %1")
+                              .arg(QString::fromStdString(shared.front())));
     const int threads = machine ? app::threadsPerRank(machine->cores, plan.worldSize, true) : 0;
     const double memory =
         machine && machine->memoryTotal ? static_cast<double>(*machine->memoryTotal) : 0;

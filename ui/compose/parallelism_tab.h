@@ -56,6 +56,7 @@ private:
     app::ExperimentDocument& m_document;
     app::DeviceModel& m_devices;
     FormField* m_ranks = nullptr;
+    FormField* m_tensor = nullptr;
     FormGroup* m_pipeline = nullptr;
     FormGroup* m_exchange = nullptr;
     FormField* m_compression = nullptr;

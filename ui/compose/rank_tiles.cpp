@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace trainyard::ui {
 
@@ -33,6 +34,16 @@ QString layersText(const std::vector<std::string>& layers) {
         return {};
     const QString first = QString::fromStdString(layers.front());
     return layers.size() == 1 ? first : first + u" – " + QString::fromStdString(layers.back());
+}
+
+/// "classes 1–5 of 10", people count from one; empty where the rank scores all, or none.
+QString classesText(const plan::Plan& plan, int rank) {
+    const std::optional<plan::IndexRange> slice = plan.sectionOf(rank).classSlice();
+    if (!slice)
+        return {};
+    return QCoreApplication::translate("RankTiles", "classes %1–%2 of %3")
+        .arg(formatCount(slice->first + 1), formatCount(slice->first + slice->count),
+             formatCount(plan.graph.classes()));
 }
 
 } // namespace
@@ -67,6 +78,9 @@ void RankTiles::setPlan(const plan::Plan& plan, int threads, double memoryHere) 
     m_layers.clear();
     for (int stage = 0; stage < m_mesh.pipeline; ++stage)
         m_layers.push_back(layersText(plan.sectionOf(m_mesh.rankOf({0, 0, stage})).layers()));
+    m_classes.clear();
+    for (const plan::RankPlan& rank : m_ranks)
+        m_classes.push_back(classesText(plan, rank.rank));
     QStringList words;
     for (const plan::RankPlan& rank : m_ranks) {
         m_largest = std::max(m_largest, rank.memory.total());
@@ -89,6 +103,8 @@ QString RankTiles::describe(int rank) const {
     if (m_mesh.tensor > 1)
         text += u", " + tr("part %1 of %2 of its layers")
                             .arg(formatCount(plan.place.tensor + 1), formatCount(m_mesh.tensor));
+    if (const QString& classes = m_classes[static_cast<std::size_t>(rank)]; !classes.isEmpty())
+        text += u", " + classes;
     return text;
 }
 

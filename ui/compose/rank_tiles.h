@@ -50,7 +50,8 @@ private:
     const Theme& m_theme;
     plan::Mesh m_mesh;
     std::vector<plan::RankPlan> m_ranks;
-    std::vector<QString> m_layers; ///< by pipeline rank
+    std::vector<QString> m_layers;  ///< by pipeline rank
+    std::vector<QString> m_classes; ///< by rank, that it scores; empty: all, or none
     int m_stagesOfRank = 1;
     int m_threads = 0;
     double m_memoryHere = 0;
