@@ -15,10 +15,10 @@ namespace {
 using Direction = GlooLink::Direction;
 
 /// Of a chunk. Small ones cost messages, large ones let hosts wait for each other.
-constexpr std::size_t kLeastChunk = 128 * 1024;
-constexpr std::size_t kMostChunk = 512 * 1024;
+constexpr std::size_t kLeastChunk = 512 * 1024;
+constexpr std::size_t kMostChunk = 1024 * 1024;
 /// All hosts have something to do when there are so many.
-constexpr std::size_t kChunksWanted = 8;
+constexpr std::size_t kChunksWanted = 4;
 
 void cut(std::size_t begin, std::size_t end, std::size_t chunk, int owner,
          std::vector<HostLeaders::Chunk>& chunks) {

@@ -267,7 +267,7 @@ std::optional<Fault> SharedSegment::waitForPeer(SharedCounter& counter, std::uin
     const auto fault = counter.waitFor(target, m_oversubscribed, [&](int nap) {
         std::optional<Fault> found = findFault(nap % kNapsBetweenProcessChecks == 0, peer);
         if (!found && Clock::now() >= end)
-            found = m_observer ? m_observer->behind(findMissing(peer)) : findMissing(peer);
+            found = blame(findMissing(peer), Clock::now() - end);
         if (!found && m_observer && !isTold &&
             Clock::now() - start > longWait(m_options.deadline)) {
             m_observer->waitsFor(findMissing(peer));
@@ -346,6 +346,21 @@ Fault SharedSegment::findMissing(int peer) const {
 void SharedSegment::awaitElsewhere(int name, std::int64_t pid) {
     slot(m_options.rank).awaitedPid.store(pid, std::memory_order_relaxed);
     slot(m_options.rank).awaited.store(name + 1, std::memory_order_relaxed);
+}
+
+/// Of a rank that does not come because it waits for one of another host, it may soon be known who
+/// keeps that one waiting.
+std::optional<Fault> SharedSegment::blame(const Fault& missing, Clock::duration late) const {
+    if (!m_observer)
+        return missing;
+    bool isHere = false;
+    for (int rank = 0; rank < m_options.worldSize; ++rank)
+        isHere = isHere || m_options.nameOf(rank) == missing.culprit;
+    const Fault culprit = m_observer->behind(missing);
+    const bool isKnown = culprit.kind != missing.kind || culprit.culprit != missing.culprit;
+    if (isHere || isKnown || late >= longWait(m_options.deadline) + 10 * kNap)
+        return culprit;
+    return std::nullopt;
 }
 
 void SharedSegment::publishFault(const Fault& fault) {

@@ -141,6 +141,7 @@ private:
     std::optional<Fault> publishedFault() const;
     std::optional<Fault> findFault(bool lookAtProcesses, int peer) const;
     Fault findMissing(int peer) const;
+    std::optional<Fault> blame(const Fault& missing, Clock::duration late) const;
     Fault faultOf(FaultKind kind, int rank) const;
     bool isAwaited(int rank, int peer) const;
     bool hasArrived(int rank) const;
