@@ -203,6 +203,8 @@ class EquivalenceMeshTest : public QObject {
 private slots:
     void equalsOneDevice_data();
     void equalsOneDevice();
+    void shardedHeadsEqualOneDevice_data();
+    void shardedHeadsEqualOneDevice();
     void withEverythingElse_data();
     void withEverythingElse();
     void validationEqualsOneDevice_data();
@@ -243,6 +245,32 @@ void EquivalenceMeshTest::equalsOneDevice() {
     const RankOutcome one = trainOnThreads(alone, options).front();
     QVERIFY2(one.error.empty(), one.error.c_str());
     onMesh(experiment, place);
+    verifyEqual(trainOnThreads(experiment, options), one, 1e-12);
+}
+
+void EquivalenceMeshTest::shardedHeadsEqualOneDevice_data() {
+    QTest::addColumn<int>("model");
+    QTest::addColumn<std::int64_t>("zero");
+    for (const int model : {2, 3, 4})
+        for (const std::int64_t zero : {1, 2, 3})
+            QTest::addRow("%s ZeRO %d", models()[static_cast<std::size_t>(model)].name.c_str(),
+                          static_cast<int>(zero))
+                << model << zero;
+}
+
+/// Slices of a table and of a head, in shards of the data parallel ranks.
+void EquivalenceMeshTest::shardedHeadsEqualOneDevice() {
+    QFETCH(int, model);
+    QFETCH(std::int64_t, zero);
+    const Cell cell{2, 2, 1};
+    spec::Experiment experiment = models()[static_cast<std::size_t>(model)];
+    const HarnessOptions options{.samples = 37, .steps = kSteps};
+    spec::Experiment alone = experiment;
+    onOneDevice(alone, cell);
+    const RankOutcome one = trainOnThreads(alone, options).front();
+    QVERIFY2(one.error.empty(), one.error.c_str());
+    onMesh(experiment, cell);
+    experiment.parallel.zero = zero;
     verifyEqual(trainOnThreads(experiment, options), one, 1e-12);
 }
 

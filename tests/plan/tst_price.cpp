@@ -91,6 +91,7 @@ class PriceTest : public QObject {
 private slots:
     void computeFollowsTheWork();
     void tensorRanksHalveIt();
+    void sharedClassesHalveTheHead();
     void communicationFollowsTheBytes();
     void compressionHasItsPrice();
     void equalStagesWaitAsTheFormulaSays();
@@ -134,6 +135,17 @@ void PriceTest::tensorRanksHalveIt() {
     NEAR(shared.ranks[0].compute, alone.ranks[0].compute / 2, 0.01);
     // Sums of values are not in the made-up times: nothing else is left.
     NEAR(*shared.efficiency, 1.0, 0.02);
+}
+
+/// Two pairs and a head, of which each rank scores half the classes: 14 numbers of 8 bytes a row
+/// and rank are gathered, everything is computed once.
+void PriceTest::sharedClassesHalveTheHead() {
+    Calibration calibration = madeUp();
+    calibration.exchanges["shared_memory/all_gather"] = atRate(kBytesPerSecond, 1);
+    const Price alone = priced(chain({}), calibration);
+    const Price shared = priced(chain({{"parallel.tensor", "2"}}), calibration);
+    NEAR(shared.ranks[0].compute, alone.ranks[0].compute / 2, 0.01);
+    NEAR(shared.ranks[0].communication, 2 * 64 * 14 * 8 / kBytesPerSecond, 1e-9);
 }
 
 void PriceTest::communicationFollowsTheBytes() {
