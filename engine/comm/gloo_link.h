@@ -21,6 +21,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -119,6 +120,9 @@ Result<void> GlooLink::run(std::chrono::milliseconds patience, During during, Bo
     try {
         result = body();
     } catch (const BrokenInvariant&) {
+        end(start);
+        throw;
+    } catch (const std::bad_alloc&) { // no peer's doing
         end(start);
         throw;
     } catch (const std::exception& failure) {
