@@ -4,13 +4,17 @@
 
 #include "engine/agent/limits.h"
 #include "engine/agent/posix_files.h"
+#include "engine/runtime/memory_failure.h"
 #include "engine/runtime/rank_protocol.h"
 #include "engine/runtime/rank_session.h"
 #include "engine/spec/experiment_json.h"
 
 #include <cerrno>
 #include <csignal>
+#include <cstdlib>
+#include <exception>
 #include <fcntl.h>
+#include <new>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
@@ -58,14 +62,7 @@ int failWith(EventSink& events, const RankArguments& arguments, const Error& err
     return static_cast<int>(RankExit::Failed);
 }
 
-} // namespace
-
-int rankMain(const RankArguments& arguments) {
-    ::prctl(PR_SET_NAME, "trainyard-rank");
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL); // the supervisor did this, too; exec may have lost it
-    std::signal(SIGPIPE, SIG_IGN);
-    PipeEventSink events(kEventsFd);
-
+int trainAsRank(const RankArguments& arguments, EventSink& events) {
     const std::string path = arguments.runFolder + "/experiment.json";
     const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
     if (!file.isOpen())
@@ -89,6 +86,37 @@ int rankMain(const RankArguments& arguments) {
                                 .deadline = waitForOthersLimit(),
                                 .events = events};
     return static_cast<int>(trainRank(parsed.experiment, environment));
+}
+
+std::terminate_handler usualTermination = nullptr;
+
+/// What is thrown in a thread of a library ends here. Where memory ran out nothing may be said that
+/// takes memory: the exit code tells the supervisor.
+[[noreturn]] void leaveTerminated() {
+    try {
+        if (const std::exception_ptr failure = std::current_exception())
+            std::rethrow_exception(failure);
+    } catch (const std::bad_alloc&) {
+        ::_exit(static_cast<int>(RankExit::NoMemory));
+    } catch (...) {
+    }
+    usualTermination();
+    std::abort();
+}
+
+} // namespace
+
+int rankMain(const RankArguments& arguments) {
+    ::prctl(PR_SET_NAME, "trainyard-rank");
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL); // the supervisor did this, too; exec may have lost it
+    std::signal(SIGPIPE, SIG_IGN);
+    usualTermination = std::set_terminate(leaveTerminated);
+    PipeEventSink events(kEventsFd);
+    try {
+        return trainAsRank(arguments, events);
+    } catch (const std::exception& failure) { // before there is a session that says so
+        return failWith(events, arguments, errorOf(failure, arguments.rank));
+    }
 }
 
 } // namespace trainyard::engine

@@ -117,6 +117,13 @@ Failure exitFailure(const RankRecord& rank) {
         failure.cure = Message("Use a smaller learning rate, or clip the gradients.");
         return failure;
     }
+    if (exitedWith(rank, RankExit::NoMemory)) {
+        failure.what = withPlace("Rank %1 (process %2) got no memory in a thread of a library",
+                                 std::move(arguments), rank.point);
+        failure.cure = Message("Use a smaller batch or more micro-batches, a smaller model, ZeRO, "
+                               "recomputation or fewer ranks on this machine.");
+        return failure;
+    }
     arguments.push_back(std::to_string(exitCode(rank).value_or(-1)));
     failure.what = withPlace("Rank %1 (process %2) ended with exit code %3 without saying why",
                              std::move(arguments), rank.point);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "engine/backend/workspace.h"
 
-#include <new>
+#include "engine/base/out_of_memory.h"
 
 namespace trainyard::engine {
 
@@ -14,7 +14,7 @@ void Workspace::reserve(std::size_t bytes) {
     m_bytes = 0;
     m_memory = takeLargeMemory(bytes);
     if (!m_memory)
-        throw std::bad_alloc();
+        throw OutOfMemory(bytes);
     m_bytes = bytes;
 }
 

@@ -22,11 +22,18 @@ struct Error {
     /// Where: a path in the experiment ("model.layers[2].out_channels"), empty elsewhere.
     std::string where;
     Message cure;
+    /// What ranks do together failed because of this process alone, and not of another one.
+    bool isOwn = false;
 
     Error() = default;
     Error(Message what_, std::string where_ = {}, Message cure_ = {})
         : what(std::move(what_)), where(std::move(where_)), cure(std::move(cure_)) {}
 
+    /// The same, as the doing of this process.
+    Error own() && {
+        isOwn = true;
+        return std::move(*this);
+    }
     /// "where: what cure" in English, for logs and the command line.
     std::string sentence() const;
     bool operator==(const Error&) const = default;

@@ -22,6 +22,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <thread>
@@ -136,6 +137,9 @@ Result<void> GlooLink::run(std::chrono::milliseconds patience, During during, Bo
     try {
         result = body();
     } catch (const BrokenInvariant&) {
+        finish(start);
+        throw;
+    } catch (const std::bad_alloc&) { // no peer's doing
         finish(start);
         throw;
     } catch (const std::exception& failure) {

@@ -8,7 +8,9 @@
 #include <algorithm>
 #include <chrono>
 #include <exception>
+#include <new>
 #include <stdexcept>
+#include <system_error>
 #include <utility>
 
 namespace trainyard::engine {
@@ -65,10 +67,15 @@ private:
 Result<std::shared_ptr<gloo::transport::Device>> listenOn(const std::string& address) {
     try {
         return gloo::transport::tcp::CreateDevice(gloo::transport::tcp::attr(address.c_str()));
+    } catch (const std::system_error&) { // of its thread
+        throw;
+    } catch (const std::bad_alloc&) {
+        throw;
     } catch (const std::exception& failure) {
         return Error(Message("This machine cannot listen on the address \"%1\": %2",
                              {address, failure.what()}),
-                     {}, Message("Choose an address of one of its network interfaces."));
+                     {}, Message("Choose an address of one of its network interfaces."))
+            .own();
     }
 }
 
@@ -88,6 +95,8 @@ Result<GlooMeeting> GlooMeeting::hold(const CommunicatorOptions& options, const 
     } catch (const StoreFailure& failure) {
         rendezvous->leaveNote(failure.error().sentence());
         return failure.error();
+    } catch (const std::bad_alloc&) { // this rank's own matter: the others find it gone
+        throw;
     } catch (const std::exception& failure) {
         const Error error(
             Message("Rank %1 cannot connect to the other ranks from %2: %3",

@@ -105,7 +105,9 @@ std::optional<RankCard> parseCard(const std::string& text) {
 } // namespace
 
 Error GlooRendezvous::cannotMeet(const std::string& folder, const std::error_code& code) {
-    return {Message("The ranks cannot meet in the folder \"%1\": %2.", {folder, code.message()})};
+    return Error(
+               Message("The ranks cannot meet in the folder \"%1\": %2.", {folder, code.message()}))
+        .own();
 }
 
 std::string GlooRendezvous::cardPath(int rank) const {

@@ -28,8 +28,10 @@ public:
 
 private:
     static Error outOfMemory(std::size_t bytes) {
-        return {Message("Not enough memory for %1 bytes to exchange with the other ranks.",
-                        {grouped(static_cast<std::int64_t>(bytes))})};
+        return Error(Message("Not enough memory for %1 bytes to exchange with the other ranks.",
+                             {grouped(static_cast<std::int64_t>(bytes))}),
+                     {}, Message("Use a smaller batch or model, or fewer ranks on this machine."))
+            .own();
     }
     std::vector<LargeMemory> m_blocks;
 };

@@ -36,11 +36,11 @@ int usableProcessors() {
 }
 
 Error noSharedMemory(std::uint64_t bytes, int code) {
-    return {
-        Message("No shared memory of %1 bytes for the ranks of this host: %2.",
-                {grouped(static_cast<std::int64_t>(bytes)), std::generic_category().message(code)}),
-        {},
-        Message("Use fewer ranks or a smaller model, or free memory.")};
+    return Error(Message("No shared memory of %1 bytes for the ranks of this host: %2.",
+                         {grouped(static_cast<std::int64_t>(bytes)),
+                          std::generic_category().message(code)}),
+                 {}, Message("Use fewer ranks or a smaller model, or free memory."))
+        .own();
 }
 
 /// Grows the segment to hold [offset, offset + bytes) and takes the memory for it now, so that a

@@ -3,6 +3,7 @@
 #include "engine/data/input_file.h"
 
 #include "engine/base/number_text.h"
+#include "engine/base/out_of_memory.h"
 
 #include <algorithm>
 #include <array>
@@ -123,6 +124,8 @@ Result<std::size_t> InputFile::read(std::span<std::uint8_t> target) {
                 return Error(Message("The file \"%1\" cannot be read: %2.",
                                      {m_path, systemText(systemError)}),
                              m_where);
+            if (code == Z_MEM_ERROR)
+                throw OutOfMemory(kStreamBuffer);
             return Error(Message("The gzip file \"%1\" is damaged: %2.", {m_path, text}), m_where,
                          Message("Fetch it again."));
         }

@@ -4,6 +4,7 @@
 // From what an experiment says about its data to data sets that can be trained on, or to everything
 // that is wrong with them: checks what all formats have in common and calls the format's reader.
 #include "engine/base/number_text.h"
+#include "engine/base/out_of_memory.h"
 #include "engine/data/augmentation.h"
 #include "engine/data/format_reader.h"
 
@@ -90,6 +91,11 @@ void checkAugmentation(const spec::DataSpec& data, const DatasetInfo& info, Prob
                   "data.augment", Message("Remove data.augment.")));
 }
 
+Message moreMemory() {
+    return Message("End other programs, use fewer ranks on this machine, or raise the limit of "
+                   "the processes (ulimit -v).");
+}
+
 } // namespace
 
 plan::DataCounts countsOf(const DatasetInfo& training, const DatasetInfo* validation) {
@@ -116,8 +122,14 @@ DataOutcome openData(const spec::DataSpec& data, std::uint64_t seed, std::int64_
         readerOf(data.format)(request, outcome);
         if (outcome.data.training)
             checkAugmentation(data, outcome.data.training->info(), outcome.problems);
+    } catch (const OutOfMemory& failure) {
+        outcome.problems.push_back(
+            Error(Message("Not enough memory to open the data: %1 bytes were asked for.",
+                          {grouped(static_cast<std::int64_t>(failure.bytes()))}),
+                  "data", moreMemory()));
     } catch (const std::bad_alloc&) {
-        outcome.problems.push_back(Error(Message("Not enough memory to open the data."), "data"));
+        outcome.problems.push_back(
+            Error(Message("Not enough memory to open the data."), "data", moreMemory()));
     } catch (const std::runtime_error& error) { // a file that changed while it was looked at
         outcome.problems.push_back(Error(Message("%1", {error.what()}), "data"));
     }

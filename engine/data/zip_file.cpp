@@ -8,6 +8,7 @@
 #include "engine/base/number_text.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include <unistd.h>
@@ -170,7 +171,10 @@ private:
         std::string from = bytesAt(begin, packed);
         std::string to(unpacked, '\0');
         z_stream stream = {};
-        if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
+        const int begun = inflateInit2(&stream, -MAX_WBITS);
+        if (begun == Z_MEM_ERROR)
+            throw std::bad_alloc();
+        if (begun != Z_OK)
             return damaged("it cannot be unpacked");
         int result = Z_OK;
         std::size_t read = 0;

@@ -5,23 +5,23 @@
 #pragma once
 
 #include "engine/base/large_memory.h"
+#include "engine/base/out_of_memory.h"
 
 #include <cstddef>
 #include <cstring>
-#include <new>
 
 namespace trainyard::engine {
 
 class Arena {
 public:
     Arena() = default;
-    /// Throws std::bad_alloc.
+    /// Throws OutOfMemory.
     explicit Arena(std::size_t bytes) : m_bytes((bytes + 63) / 64 * 64) {
         if (m_bytes == 0)
             return;
         m_memory = takeLargeMemory(m_bytes);
         if (!m_memory)
-            throw std::bad_alloc();
+            throw OutOfMemory(m_bytes);
         std::memset(m_memory.get(), 0, m_bytes);
     }
     std::byte* data() const { return m_memory.get(); }

@@ -53,7 +53,9 @@ Result<void> CommunicationLane::finish() {
 
 Result<void> CommunicationLane::waitUntil(int instruction) {
     std::unique_lock lock(m_mutex);
-    m_computeMayGoOn.wait(lock, [&] { return m_error || m_done >= instruction; });
+    m_computeMayGoOn.wait(lock, [&] { return m_error || m_failure || m_done >= instruction; });
+    if (m_failure)
+        std::rethrow_exception(m_failure);
     if (m_error)
         return *m_error;
     return {};
@@ -85,7 +87,17 @@ bool CommunicationLane::runPass(const plan::Program& program) {
         m_current.store(static_cast<int>(i), std::memory_order_relaxed);
         if (!waitForCompute(instruction))
             return false;
-        const Result<void> done = m_run(program, i);
+        Result<void> done;
+        try {
+            done = m_run(program, i);
+        } catch (...) { // would end the process; who waits for the lane says why
+            {
+                const std::lock_guard lock(m_mutex);
+                m_failure = std::current_exception();
+            }
+            m_computeMayGoOn.notify_one();
+            return false;
+        }
         {
             const std::lock_guard lock(m_mutex);
             m_done = static_cast<int>(i);

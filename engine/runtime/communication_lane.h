@@ -14,6 +14,7 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -38,7 +39,7 @@ public:
     void begin(const plan::Program& program);
     /// The compute lane has done this instruction and all of its before it.
     void computed(std::size_t index);
-    /// Until the communication instructions among these are done.
+    /// Until the communication instructions among these are done. Throws what one of them threw.
     Result<void> waitFor(std::span<const int> instructions);
     /// Until all are done.
     Result<void> finish();
@@ -64,6 +65,7 @@ private:
     int m_done = -1;                          ///< likewise this lane
     bool m_ends = false;
     std::optional<Error> m_error;
+    std::exception_ptr m_failure; ///< what is not a matter of several ranks: no memory, a bug
     std::thread m_thread;
 };
 

@@ -35,7 +35,8 @@ enum class RankExit : int {
     Done = 0,     ///< finished, or stopped as asked
     Failed = 3,   ///< a Failure event has been sent
     Diverged = 4, ///< non-finite loss or gradients; a Failure event has been sent
-    PeerLost = 5  ///< a collective failed because of another rank: not the cause, only a victim
+    PeerLost = 5, ///< a collective failed because of another rank: not the cause, only a victim
+    NoMemory = 6  ///< a library's own thread got none: nobody there could send a Failure event
 };
 
 enum class RankPhase : std::uint32_t { Starting = 0, Training = 1, Validating = 2, Done = 3 };

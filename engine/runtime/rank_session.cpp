@@ -13,6 +13,7 @@
 #include "engine/runtime/loss_metrics.h"
 #include "engine/runtime/machine.h"
 #include "engine/runtime/measure_speeds.h"
+#include "engine/runtime/memory_failure.h"
 #include "engine/runtime/process_groups.h"
 #include "engine/runtime/speed_meter.h"
 #include "engine/runtime/weights_file.h"
@@ -24,7 +25,6 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
-#include <new>
 #include <optional>
 #include <unistd.h>
 #include <vector>
@@ -116,12 +116,17 @@ private:
         fail(problems.front());
     }
 
-    /// A collective that failed is another rank's doing; the supervisor knows whose.
-    void check(const Result<void>& result) {
-        if (result)
-            return;
-        log(spec::LogLevel::Error, {"%1", {result.error().sentence()}});
+    /// What ranks do together fails because of another rank; the supervisor knows whose.
+    [[noreturn]] void losePeer(const Error& error) {
+        if (error.isOwn)
+            fail(error);
+        log(spec::LogLevel::Error, {"%1", {error.sentence()}});
         throw SessionEnd{RankExit::PeerLost};
+    }
+
+    void check(const Result<void>& result) {
+        if (!result)
+            losePeer(result.error());
     }
 
     void openTrainingData() {
@@ -152,10 +157,8 @@ private:
         options.deadline = m_environment.deadline;
         options.status = m_environment.status;
         auto communicator = makeCommunicator(options);
-        if (!communicator) {
-            log(spec::LogLevel::Error, {"%1", {communicator.error().sentence()}});
-            throw SessionEnd{RankExit::PeerLost};
-        }
+        if (!communicator)
+            losePeer(communicator.error());
         m_communicator = std::move(*communicator);
         comparePlans();
     }
@@ -180,10 +183,8 @@ private:
 
     void makeGroups() {
         auto groups = ProcessGroups::make(m_plan, m_environment.rank, *m_communicator);
-        if (!groups) {
-            log(spec::LogLevel::Error, {"%1", {groups.error().sentence()}});
-            throw SessionEnd{RankExit::PeerLost};
-        }
+        if (!groups)
+            losePeer(groups.error());
         m_groups = std::move(*groups);
     }
 
@@ -574,13 +575,8 @@ RankExit trainRank(const spec::Experiment& experiment, RankEnvironment& environm
     try {
         try {
             return session.run();
-        } catch (const std::bad_alloc&) {
-            session.fail(
-                {{"Not enough memory: %1 free.", {describeFreeMemory()}},
-                 "",
-                 {"Use a smaller batch, a smaller model or fewer ranks on this machine."}});
-        } catch (const std::exception& error) {
-            session.fail({{"%1", {error.what()}}});
+        } catch (const std::exception& failure) {
+            session.fail(errorOf(failure, environment.rank));
         }
     } catch (const SessionEnd& end) {
         return end.exit;

@@ -66,6 +66,7 @@ private slots:
     void firstCauseWins();
     void aRanksOwnWordsAreKeptAndCompleted();
     void silentExitCodes();
+    void aRankThatCouldOnlyLeaveForLackOfMemory();
     void divergence();
     void onlyVictimsNameTheFurthestBehind();
     void aHangingRankIsTheSuspect();
@@ -150,6 +151,13 @@ void RunVerdictTest::silentExitCodes() {
                            "step 120, in layer conv2.")
                 .arg(code));
     }
+}
+
+void RunVerdictTest::aRankThatCouldOnlyLeaveForLackOfMemory() {
+    const Verdict verdict = judge({ended(0, exited(RankExit::NoMemory), 1)}, onHost());
+    QVERIFY(verdict.state == RunState::Failed);
+    QCOMPARE(whatOf(verdict), QStringLiteral("Rank 0 (process 1000) got no memory in a thread of "
+                                             "a library at step 120, in layer conv2."));
 }
 
 void RunVerdictTest::divergence() {

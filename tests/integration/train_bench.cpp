@@ -72,6 +72,19 @@ QString TrainBench::endlessExperiment() {
     return write(QStringLiteral("endless.json"), experiment);
 }
 
+QString TrainBench::largeExperiment() {
+    writeIdx(path(QStringLiteral("large-train")), {64, 28, 3}, 1);
+    writeIdx(path(QStringLiteral("large-test")), {16, 28, 3}, 2);
+    spec::Experiment experiment = experimentOn(QStringLiteral("large-"), 28);
+    experiment.name = "large";
+    std::vector<spec::LayerSpec>& layers = experiment.model.layers;
+    layers.insert(layers.end() - 1,
+                  layer("wide", "linear", {{"out_features", std::int64_t{2048}}}));
+    experiment.training.batch = 16;
+    experiment.training.epochs = 100'000;
+    return write(QStringLiteral("large.json"), experiment);
+}
+
 QString TrainBench::write(const QString& name, const spec::Experiment& experiment) const {
     QFile file(path(name));
     if (file.open(QIODevice::WriteOnly))

@@ -29,6 +29,9 @@ public:
     /// Steps of some milliseconds, for about ever.
     QString endlessExperiment();
 
+    /// Parameters of 26 MB, and steps for about ever.
+    QString largeExperiment();
+
     QString path(const QString& name) const { return m_path + u'/' + name; }
     QString store() const { return m_store; }
     void setStore(const QString& folder) { m_store = folder; }
