@@ -282,7 +282,7 @@ QString planText(const plan::Plan& plan, bool overNetwork) {
     if (buckets.size() == 1)
         return text + u"\nGradients are summed over the ranks in one piece.\n";
     return text + u"\nGradients are summed over the ranks in " +
-           number(static_cast<std::int64_t>(buckets.size())) + u" pieces of about " +
+           number(static_cast<std::int64_t>(buckets.size())) + u" pieces that end at " +
            bytes(plan.bucketBytes) +
            (plan.mesh.pipeline == 1 ? u", each as soon as it is finished.\n" : u".\n");
 }

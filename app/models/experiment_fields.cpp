@@ -180,12 +180,12 @@ std::vector<EditorField> makeFixedFields() {
                 "out is added to the next gradient. Worth it over a slow network."),
          ""},
         {"parallel.compression_rank",
-         whole("compression_rank", "Rank", 1, 1024,
+         whole("compression_rank", "Matrix rank", 1, 1024,
                "Of PowerSGD: columns of the thin matrices. Fewer are fewer bytes and coarser "
                "gradients."),
          ""},
         {"parallel.compression_warmup",
-         whole("compression_warmup", "Whole at first", 0, 1e9,
+         whole("compression_warmup", "Warm-up", 0, 1e9,
                "Of PowerSGD: updates with whole gradients before the first with compressed ones. "
                "A tenth of the run is a good start."),
          ""},

@@ -153,7 +153,7 @@ private slots:
         QCOMPARE(one[QLatin1StringView("bucket_bytes")].toArray().size(), 1);
         QCOMPARE(more[QLatin1StringView("bucket_bytes")].toArray().size(), 2);
         const Output text = run({"plan", experiment, "--no-calibration", "--set", bytes});
-        QVERIFY2(text.output.contains("in 2 pieces of about 4.00 KiB, each as soon as"),
+        QVERIFY2(text.output.contains("in 2 pieces that end at 4.00 KiB, each as soon as"),
                  text.output.constData());
     }
 };

@@ -32,7 +32,7 @@ namespace trainyard::ui {
 
 namespace {
 
-constexpr int kFormWidth = 268;
+constexpr int kFormWidth = 284;
 constexpr int kParallelismLabelWidth = 104;
 
 /// Colours of the memory classes with their words.
