@@ -119,8 +119,8 @@ Result<std::unique_ptr<Communicator>> makeGlooCommunicator(const CommunicatorOpt
 /// split off, too, use what their ranks need: shared memory inside a host, Gloo where no two ranks
 /// are on one host, both else. Where the ranks of a host do not follow each other, a sum in rank
 /// order would go to and fro between hosts, so such a group uses Gloo between all its ranks.
-/// A wait may end up to about a second later than the deadline: who waits for a rank of another
-/// host first learns for whom that one waits.
+/// A wait may end up to 1.5 s later than the deadline: who waits for a rank of another host first
+/// learns for whom that one waits.
 Result<std::unique_ptr<Communicator>> makeTwoLevelCommunicator(const CommunicatorOptions& options,
                                                                const std::vector<int>& hosts,
                                                                int segmentFd,

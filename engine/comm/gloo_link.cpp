@@ -170,7 +170,7 @@ Error GlooLink::explain(const std::string& during, const std::string& transportT
     const bool late = Clock::now() >= m_end;
     // A rank that has come late to a wait for another one of its host tells after a while.
     const milliseconds patience =
-        late ? longWait(m_options.deadline) + kWatchInterval : kTimeToLearnCause;
+        late ? longWait(m_options.deadline) + kTimeToLearnCause : kTimeToLearnCause;
     const Clock::time_point patienceEnd =
         late && !m_asksWhoIsBehind ? Clock::now() : Clock::now() + patience;
     do {

@@ -22,6 +22,8 @@ namespace {
 constexpr std::uint64_t kMagic = 0x5459434F4D4D0003u;
 constexpr std::uint64_t kStagingOffset = 128 * 1024;
 constexpr std::uint64_t kPage = 4096;
+/// A leader that is late gives up so long before the ranks that wait for it.
+constexpr std::chrono::milliseconds kLeadersMargin{500};
 static_assert(sizeof(SegmentHeader) + sizeof(RankSlot) * SharedSegment::kMostRanks <=
               kStagingOffset);
 
@@ -358,7 +360,7 @@ std::optional<Fault> SharedSegment::blame(const Fault& missing, Clock::duration 
         isHere = isHere || m_options.nameOf(rank) == missing.culprit;
     const Fault culprit = m_observer->behind(missing);
     const bool isKnown = culprit.kind != missing.kind || culprit.culprit != missing.culprit;
-    if (isHere || isKnown || late >= longWait(m_options.deadline) + 10 * kNap)
+    if (isHere || isKnown || late >= longWait(m_options.deadline) + kLeadersMargin)
         return culprit;
     return std::nullopt;
 }
