@@ -55,12 +55,14 @@ const RankRecord* firstCause(const std::vector<RankRecord>& ranks) {
     return first;
 }
 
-/// Of the ranks that `admits`, the one that was furthest behind and silent for longest.
+/// Of the ranks that `admits`: one whose process was halted, else the one that was furthest behind
+/// and silent for longest.
 template <class Predicate>
 const RankRecord* furthestBehind(const std::vector<RankRecord>& ranks, Predicate admits) {
     const RankRecord* last = nullptr;
     const auto key = [](const RankRecord& rank) {
-        return std::tuple(rank.point.step, rank.point.instruction, rank.point.timeNs);
+        return std::tuple(!rank.stopped, rank.point.step, rank.point.instruction,
+                          rank.point.timeNs);
     };
     for (const RankRecord& rank : ranks)
         if (admits(rank) && (!last || key(rank) < key(*last)))

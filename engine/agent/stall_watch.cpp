@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace trainyard::engine {
 namespace {
@@ -37,13 +38,16 @@ spec::Log warningAbout(const StandingRank& suspect, bool isHalted, const std::st
                        std::int64_t stoodNs) {
     std::vector<std::string> arguments{wholeSeconds(stoodNs), std::to_string(suspect.rank),
                                        std::to_string(suspect.pid), host};
-    std::string format = "No rank has moved for %1 s. Rank %2 (process %3 on %4) holds the others "
-                         "up,";
+    const RankPoint& point = suspect.point;
+    std::string format = point.phase == RankPhase::Starting
+                             ? "Rank %2 (process %3 on %4) has stood for %1 s and holds the others "
+                               "up,"
+                             : "No rank has moved for %1 s. Rank %2 (process %3 on %4) holds the "
+                               "others up,";
     const auto add = [&](const char* words, std::string value) {
         arguments.push_back(std::move(value));
         format += words + std::to_string(arguments.size());
     };
-    const RankPoint& point = suspect.point;
     if (point.step < 0) {
         format += " before its first step";
     } else {
@@ -73,14 +77,37 @@ const StandingRank& suspectOf(const std::vector<StandingRank>& ranks,
                              [&](const auto& a, const auto& b) { return key(a) < key(b); });
 }
 
+spec::Log StallWatch::goesOn(std::int64_t stoodNs) {
+    m_stalled = false;
+    return {spec::LogLevel::Info, -1,
+            Message("The run goes on; it had stood for %1 s.", {wholeSeconds(stoodNs)})};
+}
+
+std::optional<spec::Log>
+StallWatch::lookBeforeTraining(const std::vector<StandingRank>& living, const std::string& host,
+                               std::int64_t nowNs, std::int64_t limitNs,
+                               const std::function<bool(const StandingRank&)>& isHalted) {
+    const auto halted = std::find_if(living.begin(), living.end(), isHalted);
+    if (halted == living.end() || m_lastMoveNs == 0) {
+        const std::int64_t stoodNs = nowNs - std::exchange(m_lastMoveNs, nowNs);
+        return m_stalled ? std::optional(goesOn(stoodNs)) : std::nullopt;
+    }
+    if (m_stalled || nowNs - m_lastMoveNs < limitNs)
+        return std::nullopt;
+    m_stalled = true;
+    return warningAbout(*halted, true, host, nowNs - m_lastMoveNs);
+}
+
 std::optional<spec::Log>
 StallWatch::look(std::vector<StandingRank> living, const std::string& host, std::int64_t nowNs,
                  std::int64_t limitNs, const std::function<bool(const StandingRank&)>& isHalted) {
     const bool begun = std::none_of(living.begin(), living.end(), [](const StandingRank& rank) {
         return rank.point.phase == RankPhase::Starting;
     });
+    if (!begun)
+        return lookBeforeTraining(living, host, nowNs, limitNs, isHalted);
     std::erase_if(living, [](const StandingRank& rank) { return !works(rank); });
-    if (!begun || living.empty()) {
+    if (living.empty()) {
         m_lastMoveNs = nowNs;
         m_stalled = false;
         return std::nullopt;
@@ -91,12 +118,7 @@ StallWatch::look(std::vector<StandingRank> living, const std::string& host, std:
     if (newestNs > m_lastMoveNs) {
         const std::int64_t stoodNs = newestNs - m_lastMoveNs;
         m_lastMoveNs = newestNs;
-        if (!m_stalled)
-            return std::nullopt;
-        m_stalled = false;
-        return spec::Log{
-            spec::LogLevel::Info, -1,
-            Message("The run goes on; it had stood for %1 s.", {wholeSeconds(stoodNs)})};
+        return m_stalled ? std::optional(goesOn(stoodNs)) : std::nullopt;
     }
     if (m_stalled || nowNs - m_lastMoveNs < limitNs)
         return std::nullopt;

@@ -30,12 +30,19 @@ const StandingRank& suspectOf(const std::vector<StandingRank>& ranks,
 class StallWatch {
 public:
     /// Looks again; from time to time. A warning when the ranks have stood for `limitNs`, once; a
-    /// line when they go on. Nothing before all of them have begun to train.
+    /// line when they go on. Before all have begun to train they may take any time, and only one
+    /// whose process is halted holds them up.
     std::optional<spec::Log> look(std::vector<StandingRank> living, const std::string& host,
                                   std::int64_t nowNs, std::int64_t limitNs,
                                   const std::function<bool(const StandingRank&)>& isHalted);
 
 private:
+    std::optional<spec::Log>
+    lookBeforeTraining(const std::vector<StandingRank>& living, const std::string& host,
+                       std::int64_t nowNs, std::int64_t limitNs,
+                       const std::function<bool(const StandingRank&)>& isHalted);
+    spec::Log goesOn(std::int64_t stoodNs);
+
     std::int64_t m_lastMoveNs = 0; ///< CLOCK_MONOTONIC of the newest move of any rank
     bool m_stalled = false;
 };

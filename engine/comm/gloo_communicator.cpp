@@ -298,7 +298,8 @@ void GlooCommunicator::sayGoodbye() {
             return {};
         });
     };
-    if (m_link.isBroken() || m_gone)
+    // Nobody comes any more where another group of this rank has given up: its note says so.
+    if (m_link.isBroken() || m_gone || m_link.rendezvous().noteOf(m_options.rank))
         return;
     const milliseconds patience = std::min(kGoodbye, m_options.deadline);
     attempt(patience, [&] { m_channels.finish(); });

@@ -70,6 +70,7 @@ private slots:
     void divergence();
     void onlyVictimsNameTheFurthestBehind();
     void aHangingRankIsTheSuspect();
+    void aHaltedRankIsTheSuspectWhereverItStands();
     void overrunStop();
     void supervisorsOwnTrouble();
 };
@@ -196,6 +197,14 @@ void RunVerdictTest::aHangingRankIsTheSuspect() {
     QCOMPARE(whatOf(verdict),
              QStringLiteral("Rank 1 (process 1001) stopped answering the other ranks "
                             "at step 120, in layer conv2."));
+}
+
+void RunVerdictTest::aHaltedRankIsTheSuspectWhereverItStands() {
+    RankRecord halted = killedBySupervisor(1, 121);
+    halted.stopped = true;
+    const Verdict verdict = judge({killedBySupervisor(0, 120), halted}, onHost());
+    QCOMPARE(verdict.culprit, 1);
+    QVERIFY(whatOf(verdict).startsWith(QStringLiteral("Rank 1 (process 1001) was halted")));
 }
 
 void RunVerdictTest::overrunStop() {

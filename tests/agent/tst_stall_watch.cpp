@@ -105,6 +105,27 @@ private slots:
         QVERIFY(watch.look({early, late}, "h1", 70 * kSecond, kLimit, nobody));
     }
 
+    void aHaltedRankIsNamedBeforeAllHaveBegun() {
+        StallWatch watch;
+        StandingRank late = standing(1, -1, -1, Opcode::LoadBatch, 0);
+        late.point.phase = RankPhase::Starting;
+        late.point.layer.clear();
+        const StandingRank early = standing(0, 0, 2, Opcode::ReduceGradients, 1);
+        const auto halted = [](const StandingRank& rank) {
+            return rank.rank == 1;
+        };
+        QVERIFY(!watch.look({early, late}, "h1", 1 * kSecond, kLimit, halted));
+        QVERIFY(!watch.look({early, late}, "h1", 9 * kSecond, kLimit, halted));
+        QCOMPARE(textOf(watch.look({early, late}, "h1", 10 * kSecond, kLimit, halted)),
+                 QStringLiteral("Rank 1 (process 101 on h1) has stood for 9 s and holds the others "
+                                "up, before its first step. Its process is halted (SIGSTOP); kill "
+                                "-CONT 101 lets it go on."));
+        QVERIFY(!watch.look({early, late}, "h1", 30 * kSecond, kLimit, halted));
+        QCOMPARE(textOf(watch.look({early, late}, "h1", 31 * kSecond, kLimit, nobody)),
+                 QStringLiteral("The run goes on; it had stood for 30 s."));
+        QVERIFY(!watch.look({early, late}, "h1", 50 * kSecond, kLimit, nobody));
+    }
+
     void whoHasEndedIsNotWaitedFor() {
         StallWatch watch;
         StandingRank done = standing(0, 9, 9, Opcode::Update, 1);
