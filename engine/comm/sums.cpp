@@ -98,7 +98,7 @@ template <class Element>
 struct Adding {
     using Sum = Element;
     static void keep(Element* out, const Sum* sum, std::size_t count) {
-        std::memcpy(out, sum, count * sizeof(Element));
+        std::copy_n(sum, count, out);
     }
 };
 
@@ -182,7 +182,7 @@ template <class Element>
 void beginSumAs(void* sum, const void* addend, std::size_t count) {
     using Sum = typename Adding<Element>::Sum;
     if constexpr (std::is_same_v<Sum, Element>) {
-        std::memcpy(sum, addend, count * sizeof(Element));
+        std::copy_n(static_cast<const Element*>(addend), count, static_cast<Sum*>(sum));
     } else {
         widen(static_cast<const Element*>(addend), static_cast<Sum*>(sum),
               static_cast<std::int64_t>(count));
