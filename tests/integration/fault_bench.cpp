@@ -35,6 +35,10 @@ const std::vector<Strategy>& strategies() {
     return all;
 }
 
+const Strategy& strategyAt(int index) {
+    return strategies().at(static_cast<std::size_t>(index));
+}
+
 int faultRounds(int few) {
     const int asked = qEnvironmentVariableIntValue("TRAINYARD_FAULT_ROUNDS");
     return asked > 0 ? asked : few;
@@ -53,8 +57,10 @@ void addFaultRounds(int few) {
     QTest::addColumn<int>("moment");
     QTest::addColumn<int>("victim");
     std::mt19937 random = faultDice();
+    const std::size_t first = random();
     for (int round = 0; round < faultRounds(few); ++round) {
-        const auto strategy = static_cast<std::size_t>(round) % strategies().size();
+        // All come in turn, neighbours in the list not one after the other.
+        const auto strategy = (first + 3 * static_cast<std::size_t>(round)) % strategies().size();
         QTest::addRow("%d: %s", round + 1, strategies()[strategy].name)
             << static_cast<int>(strategy) << static_cast<int>(random() % 1000)
             << static_cast<int>(random() % 8);
@@ -83,6 +89,16 @@ std::vector<spec::RankInfo> FaultRun::ranks() const {
         return {};
     const auto found = m_bench.reader()->ranks(runs[0].id);
     return found.ok() ? *found : std::vector<spec::RankInfo>();
+}
+
+spec::RankInfo FaultRun::rankOf(int victim) const {
+    const std::vector<spec::RankInfo> all = ranks();
+    return all.at(static_cast<std::size_t>(victim) % all.size());
+}
+
+QString FaultRun::failureText() const {
+    const RunRecord ended = record();
+    return ended.failure ? QString::fromStdString(ended.failure->what.text()) : QString();
 }
 
 bool FaultRun::reached(std::int64_t step) const {

@@ -25,6 +25,8 @@ struct Strategy {
 /// Every kind of mesh, in shared memory and over TCP.
 const std::vector<Strategy>& strategies();
 
+const Strategy& strategyAt(int index);
+
 /// TRAINYARD_FAULT_ROUNDS, else `few`.
 int faultRounds(int few);
 /// Of TRAINYARD_FAULT_SEED, else always the same. Prints the seed.
@@ -44,6 +46,9 @@ public:
     Program& program() { return *m_program; }
     app::RunRecord record() const { return m_bench.runs().at(0); }
     std::vector<spec::RankInfo> ranks() const;
+    /// One of them, by any number.
+    spec::RankInfo rankOf(int victim) const;
+    QString failureText() const; ///< what the run's failure says
     /// The ranks are known and `step` steps are done.
     bool reached(std::int64_t step) const;
     bool isOver() const;

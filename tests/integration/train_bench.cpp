@@ -61,13 +61,13 @@ QString TrainBench::quickExperiment() {
     return write(QStringLiteral("quick.json"), experiment);
 }
 
-QString TrainBench::endlessExperiment() {
+QString TrainBench::endlessExperiment(int epochs) {
     writeIdx(path(QStringLiteral("long-train")), {640, 28, 3}, 1);
     writeIdx(path(QStringLiteral("long-test")), {32, 28, 3}, 2);
     spec::Experiment experiment = experimentOn(QStringLiteral("long-"), 28);
     experiment.name = "endless";
     experiment.training.batch = 128;
-    experiment.training.epochs = 100'000;
+    experiment.training.epochs = epochs;
     experiment.parallel.data = 2;
     return write(QStringLiteral("endless.json"), experiment);
 }
@@ -83,6 +83,10 @@ QString TrainBench::largeExperiment() {
     experiment.training.batch = 16;
     experiment.training.epochs = 100'000;
     return write(QStringLiteral("large.json"), experiment);
+}
+
+spec::Experiment TrainBench::read(const QString& path) const {
+    return spec::parseExperiment(contentOf(path).toStdString()).experiment;
 }
 
 QString TrainBench::write(const QString& name, const spec::Experiment& experiment) const {

@@ -26,8 +26,8 @@ public:
 
     /// 210 pictures of 8 x 8: an epoch takes no time. 9 steps of 24 pictures.
     QString quickExperiment();
-    /// Steps of some milliseconds, for about ever.
-    QString endlessExperiment();
+    /// Steps of some milliseconds, 5 an epoch, for about ever.
+    QString endlessExperiment(int epochs = 100'000);
 
     /// Parameters of 26 MB, and steps for about ever.
     QString largeExperiment();
@@ -43,8 +43,11 @@ public:
     std::vector<qint64> processes() const;
     qint64 supervisorOf(const app::RunRecord& run) const;
 
-private:
+    /// An experiment file of this folder, to make another one of it; returns its path.
+    spec::Experiment read(const QString& path) const;
     QString write(const QString& name, const spec::Experiment& experiment) const;
+
+private:
     spec::Experiment experimentOn(const QString& data, int side) const;
 
     QTemporaryDir m_folder;
