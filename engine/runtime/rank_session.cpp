@@ -12,6 +12,7 @@
 #include "engine/runtime/loss_metrics.h"
 #include "engine/runtime/machine.h"
 #include "engine/runtime/memory_failure.h"
+#include "engine/runtime/plan_agreement.h"
 #include "engine/runtime/process_groups.h"
 #include "engine/runtime/speed_meter.h"
 #include "engine/runtime/weights_file.h"
@@ -173,12 +174,14 @@ private:
 
     /// Before anything else is exchanged: groups and sizes follow from the plan.
     void comparePlans() {
-        std::uint64_t hash = m_plan.hash;
-        check(m_communicator->broadcast(&hash, sizeof hash, 0, kPlanTag));
-        if (hash != m_plan.hash)
-            fail({{"This rank's plan differs from rank 0's."},
-                  "",
-                  {"Check that all ranks read the same data files and run the same version."}});
+        const Result<std::optional<OddPlan>> odd = findOddPlan(m_plan, *m_communicator, kPlanTag);
+        if (!odd)
+            losePeer(odd.error());
+        if (!*odd)
+            return;
+        if ((*odd)->rank != m_environment.rank)
+            losePeer((*odd)->error);
+        fail((*odd)->error);
     }
 
     /// Inside a host ranks add up in shared memory with the cores that also compute; over a network

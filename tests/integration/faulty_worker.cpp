@@ -57,9 +57,14 @@ void makeFault(const TestFault& fault, std::vector<std::string>& arguments) {
         const rlimit limit{bytes, bytes};
         ::setrlimit(RLIMIT_AS, &limit);
     }
-    if (fault.kind == "experiment")
-        if (std::string* folder = valueOf(arguments, "--run-folder"))
-            *folder = fault.value;
+    std::string* folder = valueOf(arguments, "--run-folder");
+    if (fault.kind == "experiment" && folder) {
+        // The ranks still meet where they should.
+        const std::string meeting = "/rendezvous";
+        std::filesystem::create_directory(*folder + meeting);
+        std::filesystem::create_directory_symlink(*folder + meeting, fault.value + meeting);
+        *folder = fault.value;
+    }
 }
 
 [[noreturn]] void becomeWorker(std::vector<std::string> arguments) {
