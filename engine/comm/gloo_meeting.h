@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The Trainyard authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// GlooMeeting: the ranks of a group have found each other and are connected, each with each.
+// GlooMeeting: the ranks of a group have found each other and are connected, each with each, and
+// each peer has said that it is one of the group: whoever else connects is left, and the ranks
+// connect anew.
 // Internal to engine/comm.
 #pragma once
 

@@ -5,6 +5,7 @@
 #include "engine/base/number_text.h"
 #include "engine/runtime/rank_protocol.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -211,8 +212,9 @@ Result<std::vector<char>> GlooRendezvous::await(const std::string& key,
             const std::string value = readText(keyPath(key));
             return std::vector<char>(value.begin(), value.end());
         }
-        // Gloo's keys begin with the rank that publishes them.
-        if (const auto reason = reasonToStop(end, numberOf<int>(key)))
+        // The first number in a key is the rank that publishes it ("2", "rank_2").
+        const std::size_t digits = std::min(key.find_first_of("0123456789"), key.size());
+        if (const auto reason = reasonToStop(end, numberOf<int>(key.substr(digits))))
             return *reason;
         std::this_thread::sleep_for(kBetweenLooks);
     }

@@ -42,7 +42,7 @@ BatchFeed::BatchFeed(const plan::Plan& plan, std::unique_ptr<BatchLoader> loader
       m_rowNumbers(static_cast<std::size_t>(plan.data.numbers)) {}
 
 BatchFeed BatchFeed::training(const plan::Plan& plan, const spec::Experiment& experiment,
-                              int dataCoordinate, const Dataset& data) {
+                              int dataCoordinate, const Dataset& data, std::int64_t firstStep) {
     const auto samples = [&plan, seed = experiment.training.seed,
                           dataCoordinate](std::int64_t step, std::vector<std::int64_t>& list) {
         const std::int64_t epoch = step / plan.stepsPerEpoch;
@@ -53,8 +53,8 @@ BatchFeed BatchFeed::training(const plan::Plan& plan, const spec::Experiment& ex
                                     plan.data.trainSamples));
     };
     return {plan, std::make_unique<BatchLoader>(data, exactType(plan.type),
-                                                plan.mostRowsOf(plan.batch), samples, 0, plan.steps,
-                                                augmentation(plan, experiment, data))};
+                                                plan.mostRowsOf(plan.batch), samples, firstStep,
+                                                plan.steps, augmentation(plan, experiment, data))};
 }
 
 BatchFeed BatchFeed::validation(const plan::Plan& plan, int dataCoordinate, const Dataset& data) {

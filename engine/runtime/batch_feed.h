@@ -17,10 +17,10 @@ namespace trainyard::engine {
 
 class BatchFeed {
 public:
-    /// All steps of a training, in the order of each epoch's shuffle, augmented where that is
-    /// chosen.
+    /// All steps of a training from `firstStep` on, in the order of each epoch's shuffle, augmented
+    /// where that is chosen.
     static BatchFeed training(const plan::Plan& plan, const spec::Experiment& experiment,
-                              int dataCoordinate, const Dataset& data);
+                              int dataCoordinate, const Dataset& data, std::int64_t firstStep = 0);
     /// One pass over the validation data.
     static BatchFeed validation(const plan::Plan& plan, int dataCoordinate, const Dataset& data);
 

@@ -226,7 +226,11 @@ Result<void> Executor::runCompute(Compiled& compiled, std::size_t index, StepCon
     const plan::Instruction& instruction = program.instructions[index];
     if (Kernel* kernel = compiled.kernels[index]) {
         context.firstRow = program.microBatches[at(instruction.microBatch)].first;
+        if (m_search)
+            searchBefore(program, index);
         kernel->run(context);
+        if (m_search)
+            searchAfter(program, index);
     } else if (instruction.opcode == plan::Opcode::LoadBatch) {
         loadPart(program, instruction, load);
     } else if (instruction.opcode == plan::Opcode::Update) {

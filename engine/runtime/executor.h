@@ -15,6 +15,7 @@
 #include "engine/runtime/communication_lane.h"
 #include "engine/runtime/flight_recorder.h"
 #include "engine/runtime/gather_parameters.h"
+#include "engine/runtime/non_finite.h"
 #include "engine/runtime/parameter_update.h"
 #include "engine/runtime/power_sgd.h"
 #include "engine/runtime/process_groups.h"
@@ -63,6 +64,12 @@ struct StepResult {
     bool finite = true;
 };
 
+/// Where a step became not finite.
+struct Divergence {
+    int rank = -1;                  ///< whose numbers were the first; -1: no single number is
+    std::optional<NonFinite> begin; ///< on that rank only
+};
+
 /// Part of the current batch; they come in order.
 struct BatchPart {
     int microBatch = 0;
@@ -95,6 +102,10 @@ public:
     /// One update on a batch of `batchRows` rows over all ranks.
     Result<StepResult> trainStep(std::int64_t batchRows, const StepInput& input,
                                  const LoadBatch& load);
+    /// Computes a step that was not finite once more, to find where it began; the same rank on all
+    /// ranks. `input` and `load` as for the step; the parameters stay as they are. Collective.
+    Result<Divergence> searchStep(std::int64_t batchRows, const StepInput& input,
+                                  const LoadBatch& load, std::uint32_t tag);
     /// Adds what the loss sums up over this rank's share of a batch to `sums`.
     Result<void> evaluate(std::int64_t batchRows, BatchSums& sums, const LoadBatch& load);
     /// Sums `sums` over all ranks.
@@ -208,6 +219,14 @@ private:
     void noteEnd(const plan::Instruction& instruction);
     void notePlace(const plan::Instruction& instruction, std::size_t index, std::int64_t nowNs);
 
+    void searchBefore(const plan::Program& program, std::size_t index);
+    void searchAfter(const plan::Program& program, std::size_t index);
+
+    struct Search {
+        std::optional<NonFinite> begin;
+        KernelRequest request; ///< of the kernel that runs
+    };
+
     Parts m_parts;
     const plan::Section& m_section;
     const plan::Coordinate m_place;
@@ -234,6 +253,7 @@ private:
     const Compiled* m_running = nullptr; ///< whose instructions the communication lane runs
     BatchSums m_sums;        ///< of the step that runs, as the communication lane reduces them
     std::int64_t m_step = 0; ///< that runs
+    std::optional<Search> m_search;            ///< while a step is searched
     std::unique_ptr<CommunicationLane> m_lane; ///< last: its thread ends first
 };
 

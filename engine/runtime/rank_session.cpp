@@ -14,6 +14,7 @@
 #include "engine/runtime/machine.h"
 #include "engine/runtime/measure_speeds.h"
 #include "engine/runtime/memory_failure.h"
+#include "engine/runtime/plan_agreement.h"
 #include "engine/runtime/process_groups.h"
 #include "engine/runtime/speed_meter.h"
 #include "engine/runtime/weights_file.h"
@@ -40,10 +41,18 @@ constexpr std::uint32_t kConfusionTag = 0x80000002u;
 constexpr std::uint32_t kFiniteTag = 0x80000003u;
 constexpr std::uint32_t kWeightsTag = 0x80000004u;
 constexpr std::uint32_t kReplicasTag = 0x80000005u; ///< and the one after it
+constexpr std::uint32_t kSearchTag = 0x80000007u;
 
 /// Leaves run() with an exit code, after the event that says why was sent.
 struct SessionEnd {
     RankExit exit;
+};
+
+/// Where it was noticed; what is not known is taken from the status page.
+struct Place {
+    std::int64_t step = -1;
+    std::int64_t instruction = -1;
+    std::string layer;
 };
 
 class RankSession {
@@ -65,9 +74,8 @@ public:
         return RankExit::Done;
     }
 
-    /// `step`: where it was noticed; -1: the one that is running.
     [[noreturn]] void fail(const Error& error, RankExit exit = RankExit::Failed,
-                           std::int64_t step = -1) {
+                           const Place& place = {}) {
         spec::Failure failure;
         failure.rank = m_environment.rank;
         failure.pid = ::getpid();
@@ -80,8 +88,12 @@ public:
             failure.instruction = status->instruction.load();
             failure.layer = status->layer;
         }
-        if (step >= 0)
-            failure.step = step;
+        if (place.step >= 0)
+            failure.step = place.step;
+        if (place.instruction >= 0) {
+            failure.instruction = place.instruction;
+            failure.layer = place.layer;
+        }
         m_environment.events.send(failure);
         throw SessionEnd{exit};
     }
@@ -190,12 +202,14 @@ private:
 
     /// Before anything else is exchanged: groups and sizes follow from the plan.
     void comparePlans() {
-        std::uint64_t hash = m_plan.hash;
-        check(m_communicator->broadcast(&hash, sizeof hash, 0, kPlanTag));
-        if (hash != m_plan.hash)
-            fail({{"This rank's plan differs from rank 0's."},
-                  "",
-                  {"Check that all ranks read the same data files and run the same version."}});
+        const Result<std::optional<OddPlan>> odd = findOddPlan(m_plan, *m_communicator, kPlanTag);
+        if (!odd)
+            losePeer(odd.error());
+        if (!*odd)
+            return;
+        if ((*odd)->rank != m_environment.rank)
+            losePeer((*odd)->error);
+        fail((*odd)->error);
     }
 
     /// Inside a host ranks add up in shared memory with the cores that also compute; over a network
@@ -304,7 +318,7 @@ private:
             if (!result)
                 check(result.error());
             if (!result->finite)
-                reportDivergence(step + 1, *result);
+                searchDivergence(input, *result);
             ++step;
             speed.add(result->sums.rows);
             reportStep(step, *result, input.learningRate, speed);
@@ -439,27 +453,45 @@ private:
         m_environment.events.send(metrics);
     }
 
-    [[noreturn]] void reportDivergence(std::int64_t step, const StepResult& result) {
+    /// The rank on which it began says so.
+    [[noreturn]] void searchDivergence(const StepInput& input, const StepResult& result) {
+        std::optional<BatchFeed> feed; // the batch of this step once more
+        if (m_executor->loadsBatches())
+            feed = BatchFeed::training(m_plan, m_experiment, dataCoordinate(), *m_data.training,
+                                       input.step);
+        const Result<Divergence> found =
+            m_executor->searchStep(m_plan.rowsOfStep(input.step % m_plan.stepsPerEpoch), input,
+                                   feed ? feed->load() : LoadBatch(), kSearchTag);
+        if (!found)
+            losePeer(found.error());
+        const std::int64_t step = input.step + 1;
         const double loss = result.sums.meanLoss();
+        Message what("Training diverged at step %1: loss %2, gradient norm %3.",
+                     {grouped(step), rounded(loss, 6), rounded(result.gradientNorm, 6)});
+        if (found->begin)
+            what = divergedAt(step, loss, result.gradientNorm, m_environment.rank, *found->begin);
         reportDivergence(
             step,
             {{spec::metric::kTrainLoss, loss}, {spec::metric::kGradientNorm, result.gradientNorm}},
-            {"Training diverged at step %1: loss %2, gradient norm %3.",
-             {grouped(step), rounded(loss, 6), rounded(result.gradientNorm, 6)}});
+            std::move(what), *found);
     }
 
-    /// All ranks see the same numbers and leave alike; the first one says why.
+    /// All ranks see the same numbers and leave alike; one says why, the first where none is named.
     [[noreturn]] void reportDivergence(std::int64_t step, std::vector<spec::NamedValue> values,
-                                       Message what) {
-        if (!isFirst())
+                                       Message what, const Divergence& where = {}) {
+        if (isFirst()) {
+            spec::Metrics metrics = metricsAt(step);
+            metrics.values = std::move(values);
+            m_environment.events.send(metrics);
+        }
+        if (m_environment.rank != std::max(0, where.rank))
             throw SessionEnd{RankExit::Diverged};
-        spec::Metrics metrics = metricsAt(step);
-        metrics.values = std::move(values);
-        m_environment.events.send(metrics);
-        fail({std::move(what),
-              "",
-              {"Lower the learning rate, add warm-up steps or set training.clip_norm."}},
-             RankExit::Diverged, step);
+        const Error error(std::move(what), "",
+                          {"Lower the learning rate, add warm-up steps or set "
+                           "training.clip_norm; look at the samples of this step."});
+        if (where.begin)
+            fail(error, RankExit::Diverged, {step, where.begin->instruction, where.begin->layer});
+        fail(error, RankExit::Diverged, {step, -1, ""});
     }
 
     void validate(std::int64_t step) {

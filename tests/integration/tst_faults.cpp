@@ -35,10 +35,6 @@ void addStrategies() {
         QTest::newRow(strategies()[i].name) << static_cast<int>(i);
 }
 
-std::size_t at(int index) {
-    return static_cast<std::size_t>(index);
-}
-
 } // namespace
 
 class FaultsTest : public QObject {
@@ -58,7 +54,7 @@ void FaultsTest::everyStrategyTrainsLikeOneRank() {
     const QString experiment = bench.quickExperiment();
     const Output alone = runWords(trainWords(experiment, bench, {"one", {"parallel.data=1"}}));
     QVERIFY2(alone.exitCode == 0, alone.errors.constData());
-    const Output done = runWords(trainWords(experiment, bench, strategies()[at(strategy)]));
+    const Output done = runWords(trainWords(experiment, bench, strategyAt(strategy)));
     QVERIFY2(done.exitCode == 0, done.errors.constData());
     const std::vector<RunRecord> runs = bench.runs(); // the newest first
     const Points one = bench.points(runs[1].id, kLoss);
@@ -84,11 +80,10 @@ void FaultsTest::killedAtAnyMoment() {
     QFETCH(int, moment);
     QFETCH(int, victim);
     TrainBench bench;
-    FaultRun run(bench, bench.endlessExperiment(), strategies()[at(strategy)]);
+    FaultRun run(bench, bench.endlessExperiment(), strategyAt(strategy));
     // Step 0: as soon as the ranks are known, while they still meet.
     QTRY_VERIFY_WITH_TIMEOUT(run.reached(moment % 40), kPatience);
-    const std::vector<spec::RankInfo> all = run.ranks();
-    const spec::RankInfo& killed = all[at(victim) % all.size()];
+    const spec::RankInfo killed = run.rankOf(victim);
     QElapsedTimer timer;
     timer.start();
     QCOMPARE(::kill(static_cast<pid_t>(killed.pid), SIGKILL), 0);
