@@ -9,10 +9,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <cstring>
 #include <exception>
-#include <functional>
 #include <memory>
 #include <new>
+#include <random>
 #include <stdexcept>
 #include <system_error>
 #include <utility>
@@ -79,7 +80,7 @@ private:
 /// What a rank says first on each connection. Gloo takes whoever connects to the port at which it
 /// awaits a peer for that peer.
 struct Greeting {
-    std::uint64_t group = 0;
+    std::uint64_t token = 0;
     std::int32_t attempt = 0;
     std::int32_t from = 0;
     std::int32_t to = 0;
@@ -90,11 +91,33 @@ struct Greeting {
 /// The attempts of a group to connect. A stranger on one of the ports spoils an attempt, no run.
 struct Meeting {
     const CommunicatorOptions& options;
-    const std::string& folder;
     const GlooRendezvous& rendezvous;
     std::shared_ptr<gloo::transport::Device> device;
     const Clock::time_point end;
-    std::vector<std::string> published; ///< keys of all attempts
+    std::vector<std::string> published = {}; ///< keys of all attempts
+    std::uint64_t token = 0;                 ///< of this meeting; no other run has it
+
+    /// The first rank draws it. A path would not do: a folder has several, one on each host.
+    Result<void> shareToken() {
+        const std::string key = "0-token";
+        std::vector<char> bytes(sizeof token);
+        if (options.rank == 0) {
+            std::random_device source;
+            token = std::uint64_t{source()} << 32 | source();
+            std::memcpy(bytes.data(), &token, sizeof token);
+            published.push_back(key);
+            return rendezvous.publish(key, bytes);
+        }
+        const Result<std::vector<char>> drawn = rendezvous.await(key, end);
+        if (!drawn)
+            return drawn.error();
+        if (drawn->size() != sizeof token)
+            return Error(
+                Message("The file %1 of the rendezvous has %2 bytes instead of %3.",
+                        {key, std::to_string(drawn->size()), std::to_string(sizeof token)}));
+        std::memcpy(&token, drawn->data(), sizeof token);
+        return {};
+    }
 
     milliseconds left() const {
         const auto time = std::chrono::duration_cast<milliseconds>(end - Clock::now());
@@ -120,7 +143,6 @@ struct Meeting {
 
     std::string greetAll(int attempt, gloo::rendezvous::Context& context) const {
         const auto ranks = static_cast<std::size_t>(options.worldSize);
-        const std::uint64_t group = std::hash<std::string>()(folder);
         std::vector<Greeting> sent(ranks);
         std::vector<Greeting> received(ranks);
         std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> sends(ranks);
@@ -131,7 +153,7 @@ struct Meeting {
                     act(peer, static_cast<std::size_t>(peer));
         };
         forEachPeer([&](int peer, std::size_t at) {
-            sent[at] = {group, attempt, options.rank, peer, 0};
+            sent[at] = {token, attempt, options.rank, peer, 0};
             sends[at] = context.createUnboundBuffer(&sent[at], sizeof(Greeting));
             receives[at] = context.createUnboundBuffer(&received[at], sizeof(Greeting));
             receives[at]->recv(peer, kGreetingSlot);
@@ -141,7 +163,7 @@ struct Meeting {
         forEachPeer([&](int peer, std::size_t at) {
             receives[at]->waitRecv(std::min(kConnectTime, left()));
             sends[at]->waitSend(std::min(kConnectTime, left()));
-            if (received[at] != Greeting{group, attempt, peer, options.rank, 0})
+            if (received[at] != Greeting{token, attempt, peer, options.rank, 0})
                 strangers = "at the port for rank " + name(peer) + " another program answers";
         });
         return strangers;
@@ -200,7 +222,9 @@ Result<GlooMeeting> GlooMeeting::hold(const CommunicatorOptions& options, const 
         rendezvous->leaveNote(error.sentence());
         return error;
     };
-    Meeting meeting{options, folder, *rendezvous, std::move(device), end, {}};
+    Meeting meeting{options, *rendezvous, std::move(device), end};
+    if (const Result<void> shared = meeting.shareToken(); !shared)
+        return giveUp(shared.error());
     try {
         for (int attempt = 0;; ++attempt) {
             std::shared_ptr<gloo::rendezvous::Context> context;
