@@ -88,7 +88,7 @@ void AgentFaultsTest::orphansAreSweptByTheNext() {
     const auto livingOfDeadRun = [&]() {
         return agent.processes() - (RunLock::isHeld(agent.folder(QStringLiteral("r2"))) ? 1 : 0);
     };
-    QTRY_COMPARE_WITH_TIMEOUT(livingOfDeadRun(), 0, 1000);
+    QTRY_COMPARE_WITH_TIMEOUT(livingOfDeadRun(), 0, 5000);
     if (verb == u"start" || verb == u"remove")
         return;
     const QString key = verb == u"sweep" ? QStringLiteral("ended") : QStringLiteral("swept");
