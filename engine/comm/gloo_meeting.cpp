@@ -120,7 +120,7 @@ struct Meeting {
 
     std::string greetAll(int attempt, gloo::rendezvous::Context& context) const {
         const auto ranks = static_cast<std::size_t>(options.worldSize);
-        const std::uint64_t group = std::hash<std::string>()(folder);
+        const std::uint64_t group = groupHash();
         std::vector<Greeting> sent(ranks);
         std::vector<Greeting> received(ranks);
         std::vector<std::unique_ptr<gloo::transport::UnboundBuffer>> sends(ranks);
@@ -166,6 +166,17 @@ struct Meeting {
                 anybodys.assign(said->begin(), said->end());
         }
         return anybodys;
+    }
+
+    /// Of these processes and this group of theirs: hosts may know the folder by different paths.
+    std::uint64_t groupHash() const {
+        std::string text = folder.substr(folder.find_last_of('/') + 1);
+        for (int rank = 0; rank < options.worldSize; ++rank) {
+            const RankCard& card = rendezvous.card(rank);
+            text += ' ' + card.boot + ' ' + std::to_string(card.process.pid) + ' ' +
+                    std::to_string(card.process.startTime);
+        }
+        return std::hash<std::string>()(text);
     }
 
     std::string name(int rank) const { return std::to_string(options.nameOf(rank)); }
