@@ -6,7 +6,7 @@
 #include "engine/backend/split_cross_entropy.h"
 
 #include "engine/backend/cpu/kernels.h"
-#include "engine/backend/cpu/loops.h"
+#include "engine/backend/cpu/row_parts.h"
 #include "engine/backend/cpu/score_rows.h"
 #include "engine/backend/kernel_request.h"
 #include "engine/base/multiversion.h"
@@ -17,8 +17,6 @@
 namespace trainyard::engine::cpu {
 
 namespace {
-
-constexpr std::int64_t kLanes = 16;
 
 /// Few scores are larger than the fifth so far: they are looked at in lanes, offered one by one.
 template <class T>
